@@ -1,0 +1,22 @@
+"""csan_mm: OpenMMLab backbones built on four published token mixers (CSaN, MALA, WeightFormer, CBSA).
+
+Importing it registers everything; ``custom_imports = dict(imports=['csan_mm'])`` is all a config needs.
+"""
+
+from importlib import util as _util
+
+if _util.find_spec("mmengine") is None:
+    raise ImportError(
+        "csan_mm needs the OpenMMLab packages and mmengine is not installed. Install one of the two lines: "
+        "pip install 'csan_mm[onedl]' (maintained, torch >= 2.4) or pip install 'csan_mm[openmmlab]' (the original packages, torch 2.1)."
+    )
+
+from csan_mm.ops import ext as _ext
+
+# Before anything imports mmcv.ops: where no compiled mmcv._ext exists, torchvision's operators stand in for it.
+_ext.install()
+
+from csan_mm import backbones, checkpoint, engine  # noqa: E402
+from csan_mm.version import __version__  # noqa: E402
+
+__all__ = ["__version__", "backbones", "checkpoint", "engine"]

@@ -1,0 +1,1 @@
+"""Memory-linear kernels, and torchvision stand-ins for mmcv's compiled operators."""

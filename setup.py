@@ -1,0 +1,42 @@
+"""Packaging, and what pyproject.toml cannot say: mim's extension folder goes into wheels, and only there.
+
+``mim`` looks for configs, tools and model-index.yml under ``csan_mm/.mim``. Links in the source tree (OpenMMLab's usual way)
+make every config name occur twice below the repository root, and mim then refuses them, so the folder is written while a
+wheel is built and nothing is left in the source tree or in build/lib.
+"""
+
+import shutil
+from pathlib import Path
+
+from setuptools import setup
+from setuptools.command.install_lib import install_lib
+
+ROOT = Path(__file__).resolve().parent
+MIM_PARTS = ("configs", "tools", "model-index.yml")
+
+
+class InstallLibWithMim(install_lib):
+    """Adds ``csan_mm/.mim`` to the tree a wheel is made from; an editable install never runs this step."""
+
+    def run(self) -> None:
+        super().run()
+        for part in MIM_PARTS:
+            self._copy_part(ROOT / part, self._mim_dir() / part)
+
+    def get_outputs(self) -> list[str]:
+        mim = [str(path) for path in sorted(self._mim_dir().rglob("*")) if path.is_file()]
+        return super().get_outputs() + mim
+
+    def _mim_dir(self) -> Path:
+        return Path(self.install_dir) / "csan_mm" / ".mim"
+
+    @staticmethod
+    def _copy_part(source: Path, target: Path) -> None:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", "*.pyc"))
+        else:
+            shutil.copy2(source, target)
+
+
+setup(cmdclass={"install_lib": InstallLibWithMim})
