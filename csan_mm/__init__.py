@@ -7,8 +7,9 @@ from importlib import util as _util
 
 if _util.find_spec("mmengine") is None:
     raise ImportError(
-        "csan_mm needs the OpenMMLab packages and mmengine is not installed. Install one of the two lines: "
-        "pip install 'csan_mm[onedl]' (maintained, torch >= 2.4) or pip install 'csan_mm[openmmlab]' (the original packages, torch 2.1)."
+        "csan_mm needs the OpenMMLab packages, and mmengine is not installed. Install one of their two lines: "
+        "pip install 'csan_mm[onedl]' (maintained, torch >= 2.4) or "
+        "pip install 'csan_mm[openmmlab]' (the original packages, torch 2.1)."
     )
 
 from csan_mm.ops import ext as _ext

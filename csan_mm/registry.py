@@ -33,7 +33,9 @@ class SuggestingRegistry(Registry):
         names = sorted(self.module_dict)
         by_lower = {name.lower(): name for name in names}
         near = difflib.get_close_matches(key.split(".")[-1].lower(), by_lower, n=3, cutoff=0.5)
-        hint = f"did you mean {', '.join(by_lower[name] for name in near)}?" if near else f"registered: {', '.join(names)}"
+        hint = (
+            f"did you mean {', '.join(by_lower[name] for name in near)}?" if near else f"registered: {', '.join(names)}"
+        )
         return f"{key} is not in the {self.scope}::{self.name} registry; {hint}"
 
 
@@ -44,7 +46,5 @@ def _child(name: str, parent: Registry | None, *locations: str) -> SuggestingReg
 MODELS = _child("model", root.MODELS, "csan_mm.backbones", "csan_mm.necks", "csan_mm.heads")
 MIXERS = _child("mixer", None, "csan_mm.mixers")
 WEIGHT_INITIALIZERS = _child("weight initializer", root.WEIGHT_INITIALIZERS, "csan_mm.checkpoint")
-OPTIM_WRAPPER_CONSTRUCTORS = _child(
-    "optimizer wrapper constructor", root.OPTIM_WRAPPER_CONSTRUCTORS, "csan_mm.engine"
-)
+OPTIM_WRAPPER_CONSTRUCTORS = _child("optimizer wrapper constructor", root.OPTIM_WRAPPER_CONSTRUCTORS, "csan_mm.engine")
 HOOKS = _child("hook", root.HOOKS, "csan_mm.engine")

@@ -1,0 +1,218 @@
+"""The contract all backbones keep: variants, outputs, freezing, checkpointing, layer depths."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from mmcv.cnn import build_norm_layer
+from mmengine.model import BaseModule
+from timm.layers import trunc_normal_
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.utils.checkpoint import checkpoint
+
+#: Short names of variants, as in mmpretrain.
+SHORT_NAMES = {
+    "n": "min",
+    "ts": "tiny-slim",
+    "t": "tiny",
+    "tp": "tiny-plus",
+    "s": "small",
+    "bs": "base-slim",
+    "b": "base",
+    "bp": "base-plus",
+    "l": "large",
+}
+
+
+def resolve_arch(
+    arch: str | dict[str, Any], archs: dict[str, dict[str, Any]], optional: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The dims of a variant.
+
+    Args:
+        arch: A name in ``archs``, its short name, or a dict with the same keys.
+        archs: The named variants; all rows have the same keys.
+        optional: Keys that a dict may leave out.
+
+    Raises:
+        ValueError: Unknown name, or a dict with missing or unknown keys.
+    """
+    keys = set(next(iter(archs.values())))
+    if isinstance(arch, str):
+        name = SHORT_NAMES.get(arch.lower(), arch.lower())
+        if name not in archs:
+            raise ValueError(
+                f"arch={arch!r} is unknown: take one of {', '.join(archs)}, or a dict with {', '.join(sorted(keys))}"
+            )
+        return dict(archs[name])
+    missing, unknown = keys - set(arch) - set(optional), set(arch) - keys - set(optional)
+    if missing or unknown:
+        raise ValueError(
+            f"arch={arch!r} as a dict must have exactly {', '.join(sorted(keys))}"
+            + (f"; missing: {', '.join(sorted(missing))}" if missing else "")
+            + (f"; unknown: {', '.join(sorted(unknown))}" if unknown else "")
+        )
+    return dict(arch)
+
+
+def resolve_out_indices(out_indices: int | Sequence[int], num_levels: int) -> tuple[int, ...]:
+    """Ascending, non-negative output levels; negative ones count from the end.
+
+    Raises:
+        ValueError: An index out of range, a repeated one, or none.
+    """
+    wanted = (out_indices,) if isinstance(out_indices, int) else tuple(out_indices)
+    levels = [index + num_levels if index < 0 else index for index in wanted]
+    if not levels or len(set(levels)) < len(levels) or not all(0 <= level < num_levels for level in levels):
+        raise ValueError(f"out_indices={out_indices!r} is out of range: take different ones from 0 to {num_levels - 1}")
+    return tuple(sorted(levels))
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
+    """Raise a ValueError that names the argument unless ``value`` is one of ``choices``."""
+    if value not in choices:
+        raise ValueError(f"{name}={value!r} is unknown: take one of {', '.join(choices)}")
+
+
+def init_weights_(module: nn.Module) -> None:
+    """The papers' start for Linear and LayerNorm: truncated normal 0.02, zero bias; 1 / 0. For ``module.apply``."""
+    if isinstance(module, nn.Linear):
+        trunc_normal_(module.weight, std=0.02)
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+    elif isinstance(module, nn.LayerNorm):
+        nn.init.ones_(module.weight)
+        nn.init.zeros_(module.bias)
+
+
+class DenseBackbone(BaseModule):
+    """Base of all backbones: image (B, 3, H, W) -> tuple of maps (B, C_i, ceil(H / stride_i), ceil(W / stride_i)).
+
+    A subclass calls this constructor, builds its parts, then calls :meth:`finish`. Maps are contiguous, in channels_last
+    where the image is.
+
+    Args:
+        channels: Width of every level.
+        strides: Stride of every level.
+        depths: Number of blocks of every level.
+        out_indices: Levels to return, ascending; negative ones count from the last. Levels above the highest are not built,
+            so that every parameter gets a gradient.
+        frozen_stages: As in mmdet: -1 freezes nothing, 0 the stem, k the stem and the first k stages with their output norms.
+            Frozen parts get no gradient and stay in eval mode.
+        norm_eval: Keep batch norms (SyncBN too) in eval mode.
+        with_cp: Recompute blocks in the backward pass to save memory.
+        norm_cfg: One output norm per returned level; ``None``: raw stage outputs.
+        init_cfg: See mmengine's BaseModule; ``dict(type='csan_mm.Pretrained', checkpoint=..., source=...)`` loads weights.
+
+    Attributes:
+        channels (tuple[int]): Width of every returned map.
+        strides (tuple[int]): Stride of every returned map.
+        out_indices (tuple[int]): The returned levels.
+
+    Raises:
+        ValueError: ``out_indices`` or ``frozen_stages`` out of range.
+    """
+
+    def __init__(
+        self,
+        channels: Sequence[int],
+        strides: Sequence[int],
+        depths: Sequence[int],
+        out_indices: int | Sequence[int],
+        frozen_stages: int,
+        norm_eval: bool,
+        with_cp: bool,
+        norm_cfg: dict[str, Any] | None,
+        init_cfg: dict[str, Any] | list[dict[str, Any]] | None,
+    ) -> None:
+        super().__init__(init_cfg=init_cfg)
+        self.out_indices = resolve_out_indices(out_indices, len(channels))
+        if not -1 <= frozen_stages <= len(depths):
+            raise ValueError(
+                f"frozen_stages={frozen_stages!r} is out of range: take -1 (nothing) to {len(depths)} (everything)"
+            )
+        self.frozen_stages = frozen_stages
+        self.norm_eval = norm_eval
+        self.with_cp = with_cp
+        self.norm_cfg = norm_cfg
+        self.depths = tuple(depths)
+        self.channels = tuple(channels[i] for i in self.out_indices)
+        self.strides = tuple(strides[i] for i in self.out_indices)
+
+    @property
+    def num_built(self) -> int:
+        """Number of stages that exist: up to the highest returned level."""
+        return max(self.out_indices) + 1
+
+    def parts(self) -> list[list[nn.Module | nn.Parameter]]:
+        """The stem, then each stage, as lists of modules and parameters; what ``frozen_stages`` counts."""
+        raise NotImplementedError(f"{type(self).__name__} must say what its stem and stages are")
+
+    def finish(self) -> None:
+        """Initialise what is there, add the output norms, freeze. The last line of a subclass's constructor."""
+        self.apply(init_weights_)
+        if self.norm_cfg is not None:
+            for index, width in zip(self.out_indices, self.channels):
+                self.add_module(f"norm{index}", build_norm_layer(self.norm_cfg, width)[1])
+        for part in self._frozen_parts():
+            for parameter in [part] if isinstance(part, nn.Parameter) else part.parameters():
+                parameter.requires_grad_(False)
+        self.train()
+
+    def _frozen_parts(self) -> list[nn.Module | nn.Parameter]:
+        frozen = [part for group in self.parts()[: self.frozen_stages + 1] for part in group]
+        norms = [getattr(self, f"norm{index}", None) for index in self.out_indices if index < self.frozen_stages]
+        return frozen + [norm for norm in norms if norm is not None]
+
+    def train(self, mode: bool = True) -> "DenseBackbone":
+        """Switch the mode; frozen parts, and batch norms under ``norm_eval``, stay in eval mode."""
+        super().train(mode)
+        for part in self._frozen_parts():
+            if isinstance(part, nn.Module):
+                part.eval()
+        for module in self.modules():
+            if self.norm_eval and isinstance(module, _BatchNorm):
+                module.eval()
+        return self
+
+    def run_block(self, block: Callable[..., Tensor], x: Tensor, *args: Any) -> Tensor:
+        """Run a block, recomputing it in the backward pass under ``with_cp``."""
+        if self.with_cp and torch.is_grad_enabled():
+            return checkpoint(block, x, *args, use_reentrant=False)
+        return block(x, *args)
+
+    def output(self, x: Tensor, index: int, image: Tensor) -> Tensor:
+        """A stage's map (B, H, W, C) as it leaves the backbone: normed, (B, C, H, W), in the image's memory format."""
+        norm = getattr(self, f"norm{index}", None)
+        last = image.is_contiguous(memory_format=torch.channels_last) and not image.is_contiguous()
+        memory_format = torch.channels_last if last else torch.contiguous_format
+        if type(norm) is nn.LayerNorm:
+            x, norm = norm(x), None
+        x = x.permute(0, 3, 1, 2).contiguous(memory_format=memory_format)
+        return x if norm is None else norm(x)
+
+    def block_of(self, param_name: str) -> int | None:
+        """Number of the block (from 0, over all stages) a parameter belongs to; -1 for the stem, ``None`` behind the blocks."""
+        raise NotImplementedError(f"{type(self).__name__} must say which block a parameter belongs to")
+
+    def get_layer_depth(self, param_name: str, prefix: str = "") -> tuple[int, int]:
+        """Depth of a parameter for layer-wise learning rate decay, in mmpretrain's sense.
+
+        Args:
+            param_name: Name of the parameter, prefix included.
+            prefix: What stands before the backbone's own names, such as 'backbone.'. Default: ''.
+
+        Returns:
+            Its depth and the number of depths: 0 for the stem, 1 + i for block i, the last one for all that follows (output
+            norms, and every parameter outside the prefix).
+        """
+        num_layers = sum(self.depths) + 2
+        if not param_name.startswith(prefix):
+            return num_layers - 1, num_layers
+        block = self.block_of(param_name[len(prefix) :])
+        return (num_layers - 1 if block is None else block + 1), num_layers
+
+    def no_weight_decay(self) -> set[str]:
+        """Names of the parameters that take no weight decay besides norms and biases."""
+        return set()

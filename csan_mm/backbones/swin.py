@@ -1,0 +1,211 @@
+"""Swin Transformer whose window attention is any of the papers' mixers (Swin: Liu et al., ICCV 2021; CSaN: CVPR 2026).
+
+Maps are (B, H, W, C) inside; B images, C channels. Parameter names are those of the official checkpoints.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from timm.layers import DropPath
+from torch import Tensor, nn
+
+from csan_mm.backbones.base import DenseBackbone, check_choice, resolve_arch
+from csan_mm.layers.mlp import Mlp
+from csan_mm.layers.patches import PatchEmbed, PatchMerging
+from csan_mm.layers.windows import WindowGrid
+from csan_mm.mixers import build_mixer
+from csan_mm.registry import MODELS
+
+NORM_EPS = 1e-5
+
+ARCHS = {
+    "min": {"embed_dims": 96, "depths": (1, 1, 1, 1), "num_heads": (3, 6, 12, 24)},
+    "micro": {"embed_dims": 96, "depths": (1, 2, 2, 2), "num_heads": (3, 6, 12, 24)},
+    "tiny-slim": {"embed_dims": 64, "depths": (2, 2, 6, 2), "num_heads": (2, 4, 8, 16)},
+    "tiny": {"embed_dims": 96, "depths": (2, 2, 6, 2), "num_heads": (3, 6, 12, 24)},
+    "small": {"embed_dims": 96, "depths": (2, 2, 18, 2), "num_heads": (3, 6, 12, 24)},
+    "base": {"embed_dims": 128, "depths": (2, 2, 18, 2), "num_heads": (4, 8, 16, 32)},
+}
+
+
+class SwinBlock(nn.Module):
+    """x += drop(attn(norm1(x))); x += drop(mlp(norm2(x))), attention in windows; (B, H, W, C) -> (B, H, W, C).
+
+    Version 2 adds a depth-wise 7x7 convolution on the merged windows, in the shifted frame. With ``ffn='attention'`` a second
+    attention stands in the place of the MLP.
+
+    Args:
+        embed_dims: C.
+        drop_path: The block's stochastic depth rate. The attention branch takes it if it is < 0.25, else a third of it.
+        mixer: Options of :func:`build_mixer`.
+        version: 'v1' or 'v2'.
+        ffn: 'mlp' or 'attention'.
+        mlp_ratio: Width of the MLP over C.
+    """
+
+    def __init__(
+        self, embed_dims: int, drop_path: float, mixer: dict[str, Any], version: str, ffn: str, mlp_ratio: float
+    ) -> None:
+        super().__init__()
+        attention_drop = DropPath(drop_path if drop_path < 0.25 else drop_path / 3)
+        self.norm1 = nn.LayerNorm(embed_dims, eps=NORM_EPS)
+        self.attn = build_mixer(embed_dims=embed_dims, **mixer)
+        self.posinfo = position_conv(embed_dims) if version == "v2" else None
+        self.drop_path1 = attention_drop
+        self.norm2 = nn.LayerNorm(embed_dims, eps=NORM_EPS)
+        self.attn2, self.posinfo2, self.mlp = None, None, None
+        if ffn == "attention":
+            self.attn2 = build_mixer(embed_dims=embed_dims, **mixer)
+            self.posinfo2 = position_conv(embed_dims) if version == "v2" else None
+        else:
+            self.mlp = Mlp(embed_dims, int(mlp_ratio * embed_dims))
+        self.drop_path2 = DropPath(drop_path) if ffn == "mlp" else attention_drop
+
+    def forward(self, x: Tensor, grid: WindowGrid) -> Tensor:
+        """Run the block on a map cut by ``grid``."""
+        x = x + self.drop_path1(attend(self.attn, self.posinfo, self.norm1(x), grid))
+        if self.mlp is None:
+            return x + self.drop_path2(attend(self.attn2, self.posinfo2, self.norm2(x), grid))
+        return x + self.drop_path2(self.mlp(self.norm2(x)))
+
+
+def position_conv(embed_dims: int) -> nn.Conv2d:
+    """Version 2's depth-wise 7x7 convolution."""
+    return nn.Conv2d(embed_dims, embed_dims, 7, padding=3, groups=embed_dims)
+
+
+def attend(attn: nn.Module, posinfo: nn.Module | None, x: Tensor, grid: WindowGrid) -> Tensor:
+    """Attention within the windows of a map, (B, H, W, C) -> (B, H, W, C)."""
+    side = (grid.window_size, grid.window_size)
+    x = grid.merge(attn(grid.split(x), side, grid.mask(x)))  # (B, Hp, Wp, C), shifted frame
+    if posinfo is not None:
+        x = posinfo(x.permute(0, 3, 1, 2)).permute(0, 2, 3, 1)
+    return grid.restore(x)
+
+
+class SwinStage(nn.Module):
+    """Optional down-sampling, then blocks whose windows are shifted in every second one."""
+
+    def __init__(self, blocks: Sequence[SwinBlock], downsample: PatchMerging | None, window_size: int) -> None:
+        super().__init__()
+        self.window_size = window_size
+        self.downsample = downsample or nn.Identity()
+        self.blocks = nn.ModuleList(blocks)
+
+    def grids(self, x: Tensor) -> tuple[WindowGrid, WindowGrid]:
+        """The plain and the shifted windows of a map."""
+        _, H, W, _ = x.shape
+        return WindowGrid(H, W, self.window_size), WindowGrid(H, W, self.window_size, self.window_size // 2)
+
+
+@MODELS.register_module()
+class SwinCSaN(DenseBackbone):
+    """Swin with compensated attention: image (B, 3, H, W) -> maps at strides 4, 8, 16, 32, any H and W.
+
+    ``mixer='softmax'`` is plain Swin. Sides that are no multiple of patch or window are padded inside and cropped after; level
+    i has exactly ceil(H / stride_i) x ceil(W / stride_i) cells.
+
+    Args:
+        arch: 'min', 'micro', 'tiny-slim', 'tiny', 'small', 'base', or a dict with ``embed_dims`` (width of stage 0, doubled by
+            each further one), ``depths`` and ``num_heads``. Default: 'tiny'.
+        mixer: A registered mixer or a dict with its name and options, see :func:`csan_mm.mixers.build_mixer`. Default: 'csan'.
+        kappa: 'unbounded' or 'bounded', see :class:`csan_mm.mixers.CSaN`. Default: 'unbounded'.
+        version: 'v1', or 'v2' with a depth-wise 7x7 convolution behind the attention. Default: 'v1'.
+        granularity: 'unit' or 'head', see :class:`csan_mm.mixers.CSaN`. Default: 'unit'.
+        ffn: 'mlp', or 'attention' for the attention-only stack. Default: 'mlp'.
+        in_channels: Channels of the image. Default: 3.
+        patch_size: Stride of the stem. Default: 4.
+        window_size: Side of the windows. Default: 7.
+        mlp_ratio: Width of the MLP over that of its stage. Default: 4.
+        qkv_bias: Whether q, k and v have a bias. Default: True.
+        drop_path_rate: Stochastic depth of the last block; it grows linearly from 0. Default: 0.1.
+        out_indices: See :class:`DenseBackbone`, like all that follow. Default: (0, 1, 2, 3).
+        frozen_stages: Default: -1.
+        norm_eval: Default: False.
+        with_cp: Default: False.
+        norm_cfg: Default: ``dict(type='LN')``.
+        init_cfg: Default: None.
+
+    Raises:
+        ValueError: An argument no network can be built from; the message says what would do.
+    """
+
+    def __init__(
+        self,
+        arch: str | dict[str, Any] = "tiny",
+        mixer: str | dict[str, Any] = "csan",
+        kappa: str = "unbounded",
+        version: str = "v1",
+        granularity: str = "unit",
+        ffn: str = "mlp",
+        in_channels: int = 3,
+        patch_size: int = 4,
+        window_size: int = 7,
+        mlp_ratio: float = 4.0,
+        qkv_bias: bool = True,
+        drop_path_rate: float = 0.1,
+        out_indices: int | Sequence[int] = (0, 1, 2, 3),
+        frozen_stages: int = -1,
+        norm_eval: bool = False,
+        with_cp: bool = False,
+        norm_cfg: dict[str, Any] | None = {"type": "LN"},  # noqa: B006 (plain data for configs, never changed)
+        init_cfg: dict[str, Any] | list[dict[str, Any]] | None = None,
+    ) -> None:
+        dims = resolve_arch(arch, ARCHS)
+        width, depths, heads = dims["embed_dims"], dims["depths"], dims["num_heads"]
+        if len(depths) != len(heads):
+            raise ValueError(
+                f"arch={arch!r}: depths and num_heads must have one entry per stage, got {len(depths)} and {len(heads)}"
+            )
+        check_choice("version", version, ("v1", "v2"))
+        check_choice("ffn", ffn, ("mlp", "attention"))
+        channels = [width * 2**i for i in range(len(depths))]
+        strides = [patch_size * 2**i for i in range(len(depths))]
+        super().__init__(channels, strides, depths, out_indices, frozen_stages, norm_eval, with_cp, norm_cfg, init_cfg)
+        self.patch_embed = PatchEmbed(in_channels, width, patch_size, norm_eps=NORM_EPS)
+        rates = torch.linspace(0, drop_path_rate, sum(depths)).split(list(depths))
+        shared = {
+            "mixer": mixer,
+            "kappa": kappa,
+            "granularity": granularity,
+            "window_size": window_size,
+            "qkv_bias": qkv_bias,
+        }
+        self.layers = nn.ModuleList()
+        for i in range(self.num_built):
+            block_mixer = {**shared, "num_heads": heads[i]}
+            blocks = [SwinBlock(channels[i], float(rate), block_mixer, version, ffn, mlp_ratio) for rate in rates[i]]
+            downsample = PatchMerging(channels[i - 1], NORM_EPS) if i else None
+            self.layers.append(SwinStage(blocks, downsample, window_size))
+        self.finish()
+
+    def forward(self, image: Tensor) -> tuple[Tensor, ...]:
+        """Image (B, in_channels, H, W) -> one map per ``out_indices``."""
+        x = self.patch_embed(image)  # (B, ceil(H/4), ceil(W/4), C)
+        outputs = []
+        for i, stage in enumerate(self.layers):
+            x = stage.downsample(x)
+            grids = stage.grids(x)
+            for j, block in enumerate(stage.blocks):
+                x = self.run_block(block, x, grids[j % 2])
+            if i in self.out_indices:
+                outputs.append(self.output(x, i, image))
+        return tuple(outputs)
+
+    def parts(self) -> list[list[nn.Module | nn.Parameter]]:
+        """The patch embedding, then the stages."""
+        return [[self.patch_embed], *[[stage] for stage in self.layers]]
+
+    def block_of(self, param_name: str) -> int | None:
+        """Down-sampling counts as part of the block it stands before."""
+        if param_name.startswith("patch_embed."):
+            return -1
+        if not param_name.startswith("layers."):
+            return None
+        _, stage, kind, block, *_ = param_name.split(".")
+        return sum(self.depths[: int(stage)]) + (int(block) if kind == "blocks" else 0)
+
+    def no_weight_decay(self) -> set[str]:
+        """The relative position bias tables."""
+        return {name for name, _ in self.named_parameters() if name.endswith("relative_position_bias_table")}

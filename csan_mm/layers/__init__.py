@@ -1,0 +1,1 @@
+"""What several backbones share: patches, windows, feed-forward networks."""

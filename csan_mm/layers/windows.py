@@ -1,0 +1,94 @@
+"""Square windows on maps of any size, shifted or not (Swin, Liu et al., ICCV 2021, section 3.2).
+
+Shapes: (B, H, W, C) maps, (B * nW, w * w, C) windows, w the window's side; Hp, Wp the map's sides padded to multiples of w.
+"""
+
+from functools import cached_property
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+#: Added to the scores of pairs that a shifted window only holds because the map wraps around.
+MASKED = -100.0
+
+
+def relative_position_index(window_size: int) -> Tensor:
+    """Row of the bias table for each pair of cells of a window: (N, N), N = w^2, values in [0, (2w-1)^2)."""
+    cells = torch.cartesian_prod(torch.arange(window_size), torch.arange(window_size))  # (N, 2): row, column
+    offset = cells[:, None] - cells[None] + window_size - 1  # (N, N, 2), from 0 to 2w - 2
+    return offset[..., 0] * (2 * window_size - 1) + offset[..., 1]
+
+
+def pad_to_multiple(x: Tensor, multiple: int) -> Tensor:
+    """Zeros at the bottom and right of a map (B, H, W, C) until both sides are multiples."""
+    _, H, W, _ = x.shape
+    bottom, right = -H % multiple, -W % multiple
+    return pad(x, (0, 0, 0, right, 0, bottom)) if bottom or right else x
+
+
+class WindowGrid:
+    """Cuts one map size into windows and puts them together again; blocks of a stage share one.
+
+    The map is padded with zeros at the bottom and right up to whole windows, then rolled up and left by the shift. A side
+    that fits into one window is not shifted.
+
+    Args:
+        height: H of the map.
+        width: W of the map.
+        window_size: w.
+        shift: Cells by which the windows are displaced; 0 for none.
+    """
+
+    def __init__(self, height: int, width: int, window_size: int, shift: int = 0) -> None:
+        self.size = (height, width)
+        self.window_size = window_size
+        self.padded = tuple(side + -side % window_size for side in self.size)
+        # min(shift, padded - w) is 0 exactly where one window spans the side, without a branch on a traced size.
+        self.shift = tuple(torch.sym_min(shift, side - window_size) if shift else 0 for side in self.padded)
+        self.shifted = shift > 0
+        self._mask: Tensor | None = None
+
+    @cached_property
+    def windows(self) -> tuple[int, int]:
+        """Number of windows down and across."""
+        return self.padded[0] // self.window_size, self.padded[1] // self.window_size
+
+    def split(self, x: Tensor) -> Tensor:
+        """(B, H, W, C) -> (B * nW, w * w, C)."""
+        x = pad_to_multiple(x, self.window_size)
+        if self.shifted:
+            x = torch.roll(x, (-self.shift[0], -self.shift[1]), dims=(1, 2))
+        return self._partition(x)
+
+    def merge(self, windows: Tensor) -> Tensor:
+        """(B * nW, w * w, C) -> (B, Hp, Wp, C), still padded and in the shifted frame."""
+        (rows, columns), side = self.windows, self.window_size
+        x = windows.reshape(-1, rows, columns, side, side, windows.shape[-1]).transpose(2, 3)
+        return x.reshape(-1, *self.padded, windows.shape[-1])
+
+    def restore(self, x: Tensor) -> Tensor:
+        """Undo shift and padding: (B, Hp, Wp, C) -> (B, H, W, C)."""
+        if self.shifted:
+            x = torch.roll(x, self.shift, dims=(1, 2))
+        return x[:, : self.size[0], : self.size[1]]
+
+    def mask(self, like: Tensor) -> Tensor | None:
+        """What a shifted window adds to its scores, (nW, N, N) of 0 and -100 on like's device; ``None`` without a shift."""
+        if self.shifted and self._mask is None:
+            region = self._regions(0, like.device)[:, None] * 3 + self._regions(1, like.device)  # (Hp, Wp)
+            region = self._partition(region[None, :, :, None]).squeeze(-1)  # (nW, N)
+            apart = region[:, :, None] != region[:, None, :]
+            self._mask = apart.to(like.dtype) * MASKED
+        return self._mask
+
+    def _regions(self, axis: int, device: torch.device) -> Tensor:
+        """0, 1, 2 along a side: before the last window, in it, and in its part that has wrapped around."""
+        side = self.padded[axis]
+        place = torch.arange(side, device=device)
+        return (place >= side - self.window_size).long() + (place >= side - self.shift[axis]).long()
+
+    def _partition(self, x: Tensor) -> Tensor:
+        (rows, columns), side = self.windows, self.window_size
+        x = x.reshape(x.shape[0], rows, side, columns, side, x.shape[-1]).transpose(2, 3)
+        return x.reshape(-1, side * side, x.shape[-1])

@@ -1,0 +1,8 @@
+"""The papers' token mixers, one file each; all are called as ``mixer(x, grid=None, mask=None)`` on x (B, N, C)."""
+
+from csan_mm.mixers.base import TokenMixer
+from csan_mm.mixers.build import build_mixer
+from csan_mm.mixers.csan import CSaN
+from csan_mm.mixers.softmax import SoftmaxAttention
+
+__all__ = ["CSaN", "SoftmaxAttention", "TokenMixer", "build_mixer"]

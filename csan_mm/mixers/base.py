@@ -1,0 +1,80 @@
+"""What all token mixers share: the call, the heads, the relative position bias.
+
+Shapes: B images or windows, N tokens, C channels, H heads of width d = C / H, nW windows per image.
+"""
+
+import torch
+from timm.layers import trunc_normal_
+from torch import Tensor, nn
+
+from csan_mm.layers.windows import relative_position_index
+
+
+class TokenMixer(nn.Module):
+    """Base of all mixers: x (B, N, C) -> (B, N, C).
+
+    Every mixer is called as ``mixer(x, grid=None, mask=None)``. ``grid`` is the (H, W) of the patch tokens; tokens in
+    front of them (class, registers) belong to no place. ``mask`` (nW, N, N) is added to the scores of a shifted window.
+
+    Args:
+        embed_dims: C.
+        num_heads: H, a divisor of C.
+        window_size: Side of the square windows the tokens come from; gives a mixer that works on scores its relative
+            position bias. ``None`` (default): no such bias.
+
+    Raises:
+        ValueError: The heads do not divide the width.
+    """
+
+    #: Whether the mixer works on query-key scores: only then can it take a position bias and a mask.
+    has_scores = False
+
+    def __init__(self, embed_dims: int, num_heads: int, window_size: int | None = None) -> None:
+        super().__init__()
+        if num_heads < 1 or embed_dims % num_heads:
+            raise ValueError(
+                f"num_heads={num_heads} does not divide embed_dims={embed_dims}: take a divisor of the width"
+            )
+        self.embed_dims = embed_dims
+        self.num_heads = num_heads
+        self.scale = (embed_dims // num_heads) ** -0.5
+        self.relative_position_bias_table: nn.Parameter | None = None
+        if window_size is not None and self.has_scores:
+            self._add_position_bias(window_size)
+
+    def _add_position_bias(self, window_size: int) -> None:
+        table = torch.zeros((2 * window_size - 1) ** 2, self.num_heads)
+        self.relative_position_bias_table = nn.Parameter(trunc_normal_(table, std=0.02))
+        self.register_buffer("relative_position_index", relative_position_index(window_size), persistent=False)
+
+    def split_heads(self, x: Tensor) -> Tensor:
+        """(B, N, H * c) -> (B, H, N, c)."""
+        B, N, _ = x.shape
+        return x.reshape(B, N, self.num_heads, -1).transpose(1, 2)
+
+    def split_qkv(self, qkv: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """(B, N, 3C) -> queries, keys and values, (B, H, N, d) each."""
+        B, N, _ = qkv.shape
+        q, k, v = qkv.reshape(B, N, 3, self.num_heads, -1).permute(2, 0, 3, 1, 4).unbind(0)
+        return q, k, v
+
+    def score_bias(self, batch: int, mask: Tensor | None) -> Tensor | None:
+        """What is added to the scores: position bias plus window mask.
+
+        Returns:
+            ``None``, (1, H, N, N) without a mask, or (batch, H, N, N) with one.
+        """
+        bias = None
+        if self.relative_position_bias_table is not None:
+            index = self.relative_position_index  # (N, N)
+            bias = self.relative_position_bias_table[index].permute(2, 0, 1).unsqueeze(0)  # (1, H, N, N)
+        if mask is None:
+            return bias
+        mask = mask.unsqueeze(1)  # (nW, 1, N, N)
+        bias = mask.expand(-1, self.num_heads, -1, -1) if bias is None else bias + mask  # (nW, H, N, N)
+        return bias.repeat(batch // bias.shape[0], 1, 1, 1)
+
+
+def merge_heads(x: Tensor) -> Tensor:
+    """(B, H, N, d) -> (B, N, H * d)."""
+    return x.transpose(1, 2).flatten(2)

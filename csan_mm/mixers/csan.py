@@ -1,0 +1,130 @@
+"""CSaN: attention whose softmax is compensated by what it throws away ("Selection-as-Nonlinearity", CVPR 2026).
+
+The paper's symbols, with r = d^-0.5 and the shapes B, H (heads), N (tokens), C = H d:
+
+    s_ij   = r q_i . k_j (+ position bias + window mask)                         (B, H, N, N)
+    e_i    = mean_j phi(s_ij)                  row mean of rectified scores      (B, H, N, 1)
+    iota   = e * sigmoid(u),  u = Linear_u(x)                                    (B, N, C/4)
+    z      = act(Linear_reduce(iota))                                            (B, N, h)
+    tau_i  = 1 + f(Linear_temp(z)_i)           temperature of query i            (B, H, N, 1)
+    mu_j   = 1 + f(Linear_magk(z)_j)           gain of key j                     (B, H, N, 1)
+    kpub   = 1 + f(Linear_ka(z))               gain of the public path           (B, N, C)
+    kpriv  =     f(Linear_kv(z))               gain of the private path          (B, N, C)
+    y_i    = sum_j softmax_j(tau_i s_ij) mu_j v_j * kpub_i + v_i * kpriv_i
+    out    = Linear_proj(y)
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
+
+from csan_mm.mixers.base import TokenMixer, merge_heads
+from csan_mm.ops.phi_mean import blocked_phi_row_mean, phi_row_mean
+from csan_mm.registry import MIXERS
+
+KAPPAS = ("unbounded", "bounded")
+GRANULARITIES = ("unit", "head")
+
+
+class LinearGate(nn.Module):
+    """act(t) = t * sigmoid(Linear(t)), the activation of unbounded kappa: (..., h) -> (..., h)."""
+
+    def __init__(self, dims: int) -> None:
+        super().__init__()
+        self.proj = nn.Linear(dims, dims)
+
+    def forward(self, t: Tensor) -> Tensor:
+        """Gate t by itself."""
+        return t * self.proj(t).sigmoid()
+
+
+@MIXERS.register_module(name="csan")
+class CSaN(TokenMixer):
+    """Compensated self-attention, (B, N, C) -> (B, N, C); the formulas stand at the top of this file.
+
+    Without a position bias or mask no N x N array exists: the attention is one fused call on (tau q, k, mu v) and e comes
+    from a blocked kernel. With one (windows, N = 49) the scores are formed once and used twice.
+    The paper writes a pooled z for mu; as in the released code it is each key token's own z.
+
+    Args:
+        embed_dims: C, a multiple of 4 H.
+        num_heads: H.
+        window_size: Gives windows their relative position bias, see :class:`TokenMixer`. Default: None.
+        qkv_bias: Whether q, k and v have a bias. Default: True.
+        kappa: 'unbounded' (act gated linear, f identity; the reported models) or 'bounded' (act GELU, f tanh; safer in
+            fp16). Default: 'unbounded'.
+        granularity: Gains of the two paths per 'unit' (channel) or per 'head'. Default: 'unit'.
+
+    Raises:
+        ValueError: A width the heads do not divide, an unknown kappa or granularity.
+    """
+
+    has_scores = True
+
+    def __init__(
+        self,
+        embed_dims: int,
+        num_heads: int,
+        window_size: int | None = None,
+        qkv_bias: bool = True,
+        kappa: str = "unbounded",
+        granularity: str = "unit",
+    ) -> None:
+        super().__init__(embed_dims, num_heads, window_size)
+        self._check(kappa, granularity)
+        hidden = max(embed_dims // 8, 24)
+        gains = embed_dims if granularity == "unit" else num_heads
+        self.qkv = nn.Linear(embed_dims, 3 * embed_dims, bias=qkv_bias)
+        self.u = nn.Linear(embed_dims, embed_dims // 4)
+        self.reduce = nn.Linear(embed_dims // 4, hidden)
+        self.act = LinearGate(hidden) if kappa == "unbounded" else nn.GELU()
+        self.squash = nn.Identity() if kappa == "unbounded" else nn.Tanh()  # f
+        self.ka = nn.Linear(hidden, gains)
+        self.kv = nn.Linear(hidden, gains)
+        self.magk = nn.Linear(hidden, num_heads)
+        self.temp = nn.Linear(hidden, num_heads)
+        self.proj = nn.Linear(embed_dims, embed_dims)
+
+    def _check(self, kappa: str, granularity: str) -> None:
+        if self.embed_dims % (4 * self.num_heads):
+            raise ValueError(
+                f"embed_dims={self.embed_dims} cannot be split over num_heads={self.num_heads}: CSaN's u has a quarter of the "
+                f"width, so the width must be a multiple of {4 * self.num_heads}"
+            )
+        if kappa not in KAPPAS:
+            raise ValueError(f"kappa={kappa!r} is unknown: take one of {', '.join(KAPPAS)}")
+        if granularity not in GRANULARITIES:
+            raise ValueError(f"granularity={granularity!r} is unknown: take one of {', '.join(GRANULARITIES)}")
+
+    def forward(self, x: Tensor, grid: tuple[int, int] | None = None, mask: Tensor | None = None) -> Tensor:
+        """Mix tokens x (B, N, C); the grid is not needed."""
+        q, k, v = self.split_qkv(self.qkv(x))  # (B, H, N, d) each
+        q = q * self.scale
+        bias = self.score_bias(x.shape[0], mask)
+        s = None if bias is None else q @ k.transpose(-2, -1) + bias  # (B, H, N, N)
+        e = blocked_phi_row_mean(q, k) if s is None else phi_row_mean(s)  # (B, H, N, 1)
+        tau, mu, kpub, kpriv = self.gains(self.signal(e, x))
+        y = fused_attention(q, k, v, tau, mu) if s is None else scored_attention(s, v, tau, mu)  # (B, H, N, d)
+        return self.proj(merge_heads(y * kpub + v * kpriv))
+
+    def signal(self, e: Tensor, x: Tensor) -> Tensor:
+        """z = act(Linear_reduce(e * sigmoid(Linear_u(x)))): (B, H, N, 1), (B, N, C) -> (B, N, h)."""
+        iota = e * self.split_heads(self.u(x)).sigmoid()  # (B, H, N, C/4/H)
+        return self.act(self.reduce(merge_heads(iota).to(x.dtype)))
+
+    def gains(self, z: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """tau, mu (B, H, N, 1) and kpub, kpriv (B, H, N, d or 1) from z (B, N, h)."""
+        f, split = self.squash, self.split_heads
+        return 1 + f(split(self.temp(z))), 1 + f(split(self.magk(z))), 1 + f(split(self.ka(z))), f(split(self.kv(z)))
+
+
+def scored_attention(s: Tensor, v: Tensor, tau: Tensor, mu: Tensor) -> Tensor:
+    """sum_j softmax_j(tau_i s_ij) mu_j v_j from the scores s (B, H, N, N): the plain form, and the only one a bias allows."""
+    attention = (tau * s).softmax(dim=-1)
+    return attention.to(v.dtype) @ (mu * v).to(v.dtype)
+
+
+def fused_attention(q: Tensor, k: Tensor, v: Tensor, tau: Tensor, mu: Tensor) -> Tensor:
+    """The same from scaled queries by one fused call, since softmax(tau q k^T) mu v = SDPA(tau q, k, mu v)."""
+    dtype = torch.promote_types(q.dtype, v.dtype)
+    return scaled_dot_product_attention((tau * q).to(dtype), k.to(dtype), (mu * v).to(dtype), scale=1.0)

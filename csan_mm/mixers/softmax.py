@@ -1,0 +1,37 @@
+"""Softmax attention, the mixer all four papers compare with."""
+
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
+
+from csan_mm.mixers.base import TokenMixer, merge_heads
+from csan_mm.registry import MIXERS
+
+
+@MIXERS.register_module(name="softmax")
+class SoftmaxAttention(TokenMixer):
+    """Multi-head self-attention: out = Linear_proj(softmax_j(s_ij) v_j), s_ij = d^-0.5 q_i . k_j (+ bias + mask).
+
+    With ``window_size`` it is Swin's window attention (Liu et al., ICCV 2021, eq. 4), without it ViT's.
+
+    Args:
+        embed_dims: C.
+        num_heads: H, a divisor of C.
+        window_size: See :class:`TokenMixer`.
+        qkv_bias: Whether q, k and v have a bias. Default: True.
+    """
+
+    has_scores = True
+
+    def __init__(self, embed_dims: int, num_heads: int, window_size: int | None = None, qkv_bias: bool = True) -> None:
+        super().__init__(embed_dims, num_heads, window_size)
+        self.qkv = nn.Linear(embed_dims, 3 * embed_dims, bias=qkv_bias)
+        self.proj = nn.Linear(embed_dims, embed_dims)
+
+    def forward(self, x: Tensor, grid: tuple[int, int] | None = None, mask: Tensor | None = None) -> Tensor:
+        """Mix tokens x (B, N, C); the grid is not needed."""
+        q, k, v = self.split_qkv(self.qkv(x))  # (B, H, N, d) each
+        bias = self.score_bias(x.shape[0], mask)
+        if bias is not None:
+            bias = bias.to(q.dtype)
+        y = scaled_dot_product_attention(q, k, v, attn_mask=bias, scale=self.scale)
+        return self.proj(merge_heads(y))
