@@ -213,6 +213,23 @@ class DenseBackbone(BaseModule):
         block = self.block_of(param_name[len(prefix) :])
         return (num_layers - 1 if block is None else block + 1), num_layers
 
+    @property
+    def unbuilt_prefixes(self) -> tuple[str, ...]:
+        """Names in a whole network's file that belong to levels above the highest returned one."""
+        return ()
+
+    def adapt_state_dict(self, state: dict[str, Tensor]) -> tuple[dict[str, Tensor], list[str]]:
+        """Fit weights that depend on a size to this backbone's.
+
+        Returns:
+            The weights, and a note for each kind that was changed.
+        """
+        return state, []
+
+    def guess_arch(self, state: dict[str, Tensor]) -> str | None:
+        """The variant a state dict in our names belongs to, for messages; ``None`` if nothing can be said."""
+        return None
+
     def no_weight_decay(self) -> set[str]:
         """Names of the parameters that take no weight decay besides norms and biases."""
         return set()

@@ -3,11 +3,12 @@
 Maps are (B, H, W, C) inside; B images, C channels. Parameter names are those of the official checkpoints.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import torch
-from timm.layers import DropPath
+from timm.layers import DropPath, resize_rel_pos_bias_table
 from torch import Tensor, nn
 
 from csan_mm.backbones.base import DenseBackbone, check_choice, resolve_arch
@@ -163,6 +164,7 @@ class SwinCSaN(DenseBackbone):
         channels = [width * 2**i for i in range(len(depths))]
         strides = [patch_size * 2**i for i in range(len(depths))]
         super().__init__(channels, strides, depths, out_indices, frozen_stages, norm_eval, with_cp, norm_cfg, init_cfg)
+        self.window_size = window_size
         self.patch_embed = PatchEmbed(in_channels, width, patch_size, norm_eps=NORM_EPS)
         rates = torch.linspace(0, drop_path_rate, sum(depths)).split(list(depths))
         shared = {
@@ -205,6 +207,32 @@ class SwinCSaN(DenseBackbone):
             return None
         _, stage, kind, block, *_ = param_name.split(".")
         return sum(self.depths[: int(stage)]) + (int(block) if kind == "blocks" else 0)
+
+    @property
+    def unbuilt_prefixes(self) -> tuple[str, ...]:
+        """The stages above the highest returned level."""
+        return tuple(f"layers.{i}." for i in range(self.num_built, len(self.depths)))
+
+    def adapt_state_dict(self, state: dict[str, Tensor]) -> tuple[dict[str, Tensor], list[str]]:
+        """Resize relative position bias tables of another window size."""
+        own = self.state_dict()
+        tables = [name for name in state if name.endswith("bias_table") and name in own]
+        other = [name for name in tables if state[name].shape[0] != own[name].shape[0]]
+        window = (self.window_size, self.window_size)
+        resized = {name: resize_rel_pos_bias_table(state[name], window, own[name].shape) for name in other}
+        return {**state, **resized}, [f"resized {len(other)} position bias tables"] if other else []
+
+    def guess_arch(self, state: dict[str, Tensor]) -> str | None:
+        """By width and depths: a named variant, or the dict."""
+        embed = state.get("patch_embed.proj.weight")
+        blocks = {tuple(name.split(".")[1:4:2]) for name in state if re.match(r"layers\.\d+\.blocks\.\d+\.", name)}
+        if embed is None or not blocks:
+            return None
+        depths = tuple(sum(stage == str(i) for stage, _ in blocks) for i in range(len({stage for stage, _ in blocks})))
+        names = [
+            name for name, dims in ARCHS.items() if (dims["embed_dims"], dims["depths"]) == (embed.shape[0], depths)
+        ]
+        return repr(names[0]) if names else f"dict(embed_dims={embed.shape[0]}, depths={depths}, ...)"
 
     def no_weight_decay(self) -> set[str]:
         """The relative position bias tables."""

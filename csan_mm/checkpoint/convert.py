@@ -1,0 +1,78 @@
+"""Official checkpoints -> csan_mm's names and layouts, one function per source; the values keep their meaning.
+
+What a source's file may lack (because a plain network is loaded into a compensated one) stands beside its function, so that
+the loader can tell an expected difference from a wrong file.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from csan_mm.checkpoint import swin
+from csan_mm.checkpoint.files import CheckpointError, strip_prefixes
+
+StateDict = dict[str, Tensor]
+
+#: Output norms exist per returned level; an ImageNet file has at most the last one.
+OUTPUT_NORMS = r"norm\d+\."
+
+
+@dataclass(frozen=True)
+class Source:
+    """One layout of checkpoints.
+
+    Attributes:
+        convert: From that layout to ours, backbone names only.
+        looks_like: Whether a state dict has that layout.
+        may_lack: Regular expressions of our names that such a file need not have.
+    """
+
+    convert: Callable[[StateDict], StateDict]
+    looks_like: Callable[[StateDict], bool]
+    may_lack: tuple[str, ...] = (OUTPUT_NORMS,)
+
+
+_PLAIN = (OUTPUT_NORMS, *swin.CSAN_OWN)
+
+SOURCES: dict[str, Source] = {
+    "csan-swin": Source(swin.from_csan, swin.is_csan),
+    # ms-swin first: a guess names the first that fits, and a plain file is most often Microsoft's.
+    "ms-swin": Source(swin.from_plain, swin.is_plain, _PLAIN),
+    "timm-swin": Source(swin.from_plain, swin.is_plain, _PLAIN),
+    "mm-swin": Source(swin.from_openmmlab, swin.is_openmmlab, _PLAIN),
+}
+
+
+def convert_state_dict(state_dict: Mapping[str, Tensor], source: str) -> StateDict:
+    """Rename and re-order the weights of an official checkpoint.
+
+    Args:
+        state_dict: Name -> tensor, as :func:`load_file` returns it; ``module.``, ``_orig_mod.`` and ``backbone.`` are stripped.
+        source: Its layout, a key of ``SOURCES``.
+
+    Returns:
+        The backbone's weights under csan_mm's names; classification heads and buffers that the backbone computes are left out.
+
+    Raises:
+        ValueError: Unknown source.
+        CheckpointError: The names are not those of that source; the message says of which they look.
+
+    Example:
+        >>> backbone.load_state_dict(convert_state_dict(load_file(path), 'ms-swin'), strict=False)
+    """
+    if source not in SOURCES:
+        raise ValueError(f"source={source!r} is unknown: take one of {', '.join(SOURCES)}")
+    state_dict = strip_prefixes(state_dict)
+    if not SOURCES[source].looks_like(state_dict):
+        guess = guess_source(state_dict)
+        names = ", ".join(list(state_dict)[:3])
+        advice = f"they look like source={guess!r}" if guess else f"they look like none of {', '.join(SOURCES)}"
+        raise CheckpointError(f"source={source!r} does not fit the names in the checkpoint ({names}, ...): {advice}")
+    return SOURCES[source].convert(state_dict)
+
+
+def guess_source(state_dict: Mapping[str, Tensor]) -> str | None:
+    """The source whose layout a state dict has, or ``None``."""
+    state_dict = strip_prefixes(state_dict)
+    return next((name for name, source in SOURCES.items() if source.looks_like(state_dict)), None)

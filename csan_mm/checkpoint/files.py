@@ -1,0 +1,153 @@
+"""Reading and writing weight files, without ever executing a pickle."""
+
+import argparse
+import os
+import pickle
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import safetensors
+import safetensors.torch
+import torch
+from torch import Tensor
+
+#: Where the weights stand in the files people have, the averaged ones first; none of them: at top level.
+WRAPPERS = ("state_dict_ema", "model_ema", "state_dict", "model", "model_state")
+
+_WRAPPING_PREFIX = re.compile(r"^(?:module\.|_orig_mod\.|backbone\.)+")
+
+
+class CheckpointError(ValueError):
+    """A weight file that cannot be used; the message names the file, what is wrong and what would do."""
+
+
+def load_file(path: str | os.PathLike[str]) -> dict[str, Tensor]:
+    """Read the weights of a .safetensors, .pth, .pt or .bin file.
+
+    Finds them under ``state_dict_ema``, ``model_ema``, ``state_dict``, ``model``, ``model_state`` (the first that is there)
+    or at top level, and strips ``module.``, ``_orig_mod.`` and ``backbone.`` from the names.
+
+    Args:
+        path: The file. Nothing is downloaded.
+
+    Returns:
+        Name -> tensor, on the CPU.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        CheckpointError: It is damaged, would execute code, or holds no weights.
+
+    Example:
+        >>> state = load_file('swin_tiny_patch4_window7_224.pth')
+    """
+    content = safe_load(path)
+    for key in WRAPPERS:
+        if isinstance(content, Mapping) and isinstance(content.get(key), Mapping):
+            content = content[key]
+            break
+    weights = {name: value for name, value in _items(content) if isinstance(value, Tensor)}
+    if not weights:
+        raise CheckpointError(f"{path} holds no weights: looked under {', '.join(WRAPPERS)} and at top level")
+    return strip_prefixes(weights)
+
+
+def strip_prefixes(state_dict: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Names without the ``module.``, ``_orig_mod.`` and ``backbone.`` they begin with, however often."""
+    return {_WRAPPING_PREFIX.sub("", name): value for name, value in state_dict.items()}
+
+
+def safe_load(path: str | os.PathLike[str]) -> Any:
+    """Everything a file holds, read without executing a pickle.
+
+    Besides tensors and plain data only inert classes are allowed: ``argparse.Namespace`` (timm's and many authors' savers),
+    numpy arrays, and what mmengine's own checkpoints hold.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        CheckpointError: It is damaged, or it holds an object that only unpickling could make.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"checkpoint file {path} does not exist: check the path; nothing is downloaded")
+    if path.suffix == ".safetensors":
+        try:
+            return safetensors.torch.load_file(path)
+        except safetensors.SafetensorError as error:
+            raise CheckpointError(_damaged(path, error)) from error
+    try:
+        with _inert_globals():
+            return torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
+        raise CheckpointError(_refused(path, error)) from error
+    except (RuntimeError, EOFError, ValueError, KeyError, IndexError, AttributeError, TypeError) as error:
+        raise CheckpointError(_damaged(path, error)) from error
+
+
+def save_file(
+    state_dict: Mapping[str, Tensor], path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None
+) -> None:
+    """Write weights so that a reader sees the whole file or none: a temporary name first, then a rename.
+
+    Args:
+        state_dict: Name -> tensor.
+        path: Ends in .safetensors, .pth or .pt; a .pth holds ``dict(state_dict=..., meta=...)``.
+        metadata: Strings kept beside the weights. Default: none.
+
+    Raises:
+        ValueError: Another suffix.
+    """
+    path = Path(path)
+    if path.suffix not in (".safetensors", ".pth", ".pt"):
+        raise ValueError(f"path={str(path)!r}: a weight file ends in .safetensors, .pth or .pt")
+    tensors = {name: value.detach().cpu().contiguous().clone() for name, value in state_dict.items()}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as temporary:
+        if path.suffix == ".safetensors":
+            safetensors.torch.save_file(tensors, temporary, metadata=dict(metadata or {}))
+        else:
+            torch.save({"state_dict": tensors, "meta": dict(metadata or {})}, temporary)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary name beside ``path`` that becomes it when the block ends well, and goes away when it does not."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _items(content: Any) -> Iterator[tuple[str, Any]]:
+    return iter(content.items()) if isinstance(content, Mapping) else iter(())
+
+
+def _inert_globals() -> Any:
+    """Lets the weights-only reader make objects that hold data and do nothing; torch before 2.5 knows no such list."""
+    if not hasattr(torch.serialization, "safe_globals"):
+        return nullcontext()
+    import numpy as np
+    from mmengine.logging import HistoryBuffer
+
+    core = getattr(np, "_core", None) or np.core
+    numpy_made = [core.multiarray._reconstruct, core.multiarray.scalar, np.ndarray, np.dtype]
+    numpy_types = [type(np.dtype(kind)) for kind in ("f4", "f8", "i4", "i8", "b1")]
+    return torch.serialization.safe_globals([argparse.Namespace, HistoryBuffer, *numpy_made, *numpy_types])
+
+
+def _refused(path: Path, error: Exception) -> str:
+    found = re.search(r"GLOBAL `?([\w.]+)", str(error))
+    what = f"the object {found.group(1)}" if found else "an object"
+    return (
+        f"{path} holds {what} that only unpickling could make, and unpickling a file can run any code in it, so it was not read. "
+        f"Save its weights alone with torch.save(dict(state_dict=...)) or as .safetensors where you trust it"
+    )
+
+
+def _damaged(path: Path, error: Exception) -> str:
+    reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+    return f"{path} is not a readable checkpoint ({reason}): it may be truncated or of another kind; fetch it again"

@@ -1,0 +1,126 @@
+"""``init_cfg=dict(type='csan_mm.Pretrained', ...)``: load, convert, report, and stop where mmengine's would go on."""
+
+import re
+from collections.abc import Iterable
+
+from mmengine.logging import print_log
+from mmengine.model import update_init_info
+from torch import Tensor, nn
+
+from csan_mm.checkpoint.convert import OUTPUT_NORMS, SOURCES, convert_state_dict
+from csan_mm.checkpoint.files import CheckpointError, load_file
+from csan_mm.registry import WEIGHT_INITIALIZERS
+
+NAMES_SHOWN = 5
+
+
+@WEIGHT_INITIALIZERS.register_module(name="Pretrained")
+class Pretrained:
+    """Initializer that loads a backbone from a weight file and says in one line what it did.
+
+    Args:
+        checkpoint: Path of a .safetensors, .pth or .pt file; nothing is downloaded.
+        source: Layout of the file, one of ``csan_mm.checkpoint.SOURCES``; ``None`` (default): csan_mm's own names.
+        min_match: Stop when less than this share of names fits, the expected differences (heads, output norms, what a
+            plain network lacks) not counted. Default: 0.95.
+
+    Raises:
+        ValueError: ``source`` or ``min_match`` is out of range.
+        FileNotFoundError, CheckpointError: On loading: the file is missing, unreadable, or of another architecture.
+
+    Example:
+        >>> # Start Swin-CSaN from a plain Swin file: shared weights are loaded, CSaN's own keep their initialisation.
+        >>> init_cfg = dict(type='csan_mm.Pretrained', checkpoint='swin_tiny_patch4_window7_224.pth', source='ms-swin')
+    """
+
+    def __init__(self, checkpoint: str, source: str | None = None, min_match: float = 0.95) -> None:
+        if source is not None and source not in SOURCES:
+            raise ValueError(
+                f"source={source!r} is unknown: take one of {', '.join(SOURCES)}, or None for csan_mm's own names"
+            )
+        if not 0 <= min_match <= 1:
+            raise ValueError(f"min_match={min_match!r} is a share: take a number from 0 to 1")
+        self.checkpoint = checkpoint
+        self.source = source
+        self.min_match = min_match
+
+    def __call__(self, module: nn.Module) -> None:
+        """Load the weights into a backbone."""
+        weights = load_file(self.checkpoint)
+        state = weights if self.source is None else convert_state_dict(weights, self.source)
+        notes = []
+        if hasattr(module, "adapt_state_dict"):
+            state, notes = module.adapt_state_dict(state)
+        may_lack = (OUTPUT_NORMS,) if self.source is None else SOURCES[self.source].may_lack
+        match = Match(module, state, may_lack)
+        if match.ratio < self.min_match:
+            raise CheckpointError(self._refusal(match, module, state))
+        module.load_state_dict(match.fitting, strict=False)
+        ignored = _top_names(set(weights) - set(state)) if self.source else []
+        print_log(f"{self.checkpoint}: {match.summary(ignored, notes)}", logger="current")
+        if hasattr(module, "_params_init_info"):
+            update_init_info(module, init_info=f"Pretrained from {self.checkpoint}")
+
+    def _refusal(self, match: "Match", module: nn.Module, state: dict[str, Tensor]) -> str:
+        guess = module.guess_arch(state) if hasattr(module, "guess_arch") else None
+        return (
+            f"{self.checkpoint} does not fit {type(module).__name__}: {match.ratio:.0%} of the names match, min_match="
+            f"{self.min_match:.0%}; {match.differences()}" + (f"; the file looks like arch={guess}" if guess else "")
+        )
+
+
+class Match:
+    """How the weights of a file and the parameters and buffers of a module fit together.
+
+    Attributes:
+        fitting: The weights that have a place of the same shape.
+        ratio: Their share of all names on either side, expected differences left out.
+    """
+
+    def __init__(self, module: nn.Module, state: dict[str, Tensor], may_lack: Iterable[str]) -> None:
+        wanted = module.state_dict()
+        self.fitting = {
+            name: value for name, value in state.items() if name in wanted and wanted[name].shape == value.shape
+        }
+        self.other_shape = {name: (state[name].shape, wanted[name].shape) for name in wanted if name in state}
+        self.other_shape = {name: shapes for name, shapes in self.other_shape.items() if shapes[0] != shapes[1]}
+        expected = re.compile("|".join(f"(?:{pattern})" for pattern in may_lack))
+        absent = [name for name in wanted if name not in state and not name.endswith("num_batches_tracked")]
+        self.new = [name for name in absent if expected.match(name)]
+        self.missing = [name for name in absent if not expected.match(name)]
+        unbuilt = tuple(getattr(module, "unbuilt_prefixes", ()))
+        surplus = [name for name in state if name not in wanted]
+        self.unused = [name for name in surplus if name.startswith(unbuilt) or expected.match(name)]
+        self.unexpected = [name for name in surplus if name not in self.unused]
+        self.wanted = len(self.fitting) + len(self.missing) + len(self.other_shape)
+        self.ratio = len(self.fitting) / max(1, self.wanted + len(self.unexpected))
+
+    def summary(self, ignored: list[str], notes: list[str]) -> str:
+        """The one line of the report."""
+        parts = [f"loaded {len(self.fitting)}/{self.wanted}", *notes]
+        ignored = sorted(set(ignored) | set(_top_names(self.unused)))
+        parts += [f"ignored {', '.join(f'{name}.*' for name in ignored)}"] if ignored else []
+        parts += [f"new {', '.join(_summarised(self.new))}"] if self.new else []
+        parts += [self.differences()] if self.missing or self.unexpected or self.other_shape else []
+        return ", ".join(parts)
+
+    def differences(self) -> str:
+        """The first names that should have fitted and did not."""
+        shapes = [f"{name} {tuple(got)} for {tuple(want)}" for name, (got, want) in self.other_shape.items()]
+        kinds = {"missing": self.missing, "unexpected": self.unexpected, "of another shape": shapes}
+        return "; ".join(f"{kind}: {_first(names)}" for kind, names in kinds.items() if names)
+
+
+def _first(names: list[str]) -> str:
+    more = len(names) - NAMES_SHOWN
+    return ", ".join(names[:NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def _top_names(names: Iterable[str]) -> list[str]:
+    return sorted({name.split(".")[0] for name in names if not name.endswith(("index", "attn_mask"))})
+
+
+def _summarised(names: list[str]) -> list[str]:
+    """Parameters as their modules, each once however many blocks have it."""
+    modules = {re.sub(r"^(?:layers|blocks)\.[\d.]*(?:blocks\.\d+\.)?", "", name.rpartition(".")[0]) for name in names}
+    return sorted(modules)

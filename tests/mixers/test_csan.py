@@ -1,0 +1,151 @@
+"""CSaN against a loop implementation of its formulas, and the identities it must keep."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from csan_mm.mixers import CSaN, SoftmaxAttention, build_mixer
+
+B, N, C, H = 2, 9, 24, 3
+
+
+def loud(mixer: torch.nn.Module) -> torch.nn.Module:
+    """Parameters so large that every term shows."""
+    for parameter in mixer.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)
+    return mixer.double()
+
+
+def sigmoid(t: float) -> float:
+    return 1 / (1 + math.exp(-t))
+
+
+def loop_csan(mixer: CSaN, x: Tensor, bias: Tensor | None, kappa: str, granularity: str) -> Tensor:
+    """The paper's formulas token by token, for one image x (N, C)."""
+    n, c = x.shape
+    d, quarter = c // H, c // 4 // H
+    qkv, u = mixer.qkv(x), mixer.u(x)
+    f = (lambda t: t) if kappa == "unbounded" else math.tanh
+
+    def phi(t: float) -> float:
+        return t if t > 0.25 else 0.25 * math.exp(t / 0.25 - 1)
+
+    s = torch.zeros(H, n, n, dtype=x.dtype)
+    iota = torch.zeros(n, c // 4, dtype=x.dtype)
+    for h in range(H):
+        for i in range(n):
+            for j in range(n):
+                q_i, k_j = qkv[i, h * d : (h + 1) * d], qkv[j, c + h * d : c + (h + 1) * d]
+                s[h, i, j] = d**-0.5 * float(q_i @ k_j) + (0 if bias is None else float(bias[h, i, j]))
+            e = sum(phi(float(s[h, i, j])) for j in range(n)) / n
+            for m in range(quarter):
+                iota[i, h * quarter + m] = e * sigmoid(float(u[i, h * quarter + m]))
+    z = mixer.reduce(iota)
+    if kappa == "unbounded":
+        z = z * torch.sigmoid(mixer.act.proj(z))
+    else:
+        z = torch.tensor([[0.5 * t * (1 + math.erf(t / math.sqrt(2))) for t in row] for row in z.tolist()], dtype=x.dtype)
+    temp, magk, ka, kv = mixer.temp(z), mixer.magk(z), mixer.ka(z), mixer.kv(z)
+    y = torch.zeros(n, c, dtype=x.dtype)
+    for h in range(H):
+        for i in range(n):
+            logits = [(1 + f(float(temp[i, h]))) * float(s[h, i, j]) for j in range(n)]
+            weights = [math.exp(t - max(logits)) for t in logits]
+            for m in range(h * d, (h + 1) * d):
+                gain = m if granularity == "unit" else h
+                public = sum(
+                    w / sum(weights) * (1 + f(float(magk[j, h]))) * float(qkv[j, 2 * c + m]) for j, w in enumerate(weights)
+                )
+                y[i, m] = public * (1 + f(float(ka[i, gain]))) + float(qkv[i, 2 * c + m]) * f(float(kv[i, gain]))
+    return mixer.proj(y)
+
+
+@pytest.mark.parametrize("window", [None, 3], ids=["global", "window"])
+@pytest.mark.parametrize("granularity", ["unit", "head"])
+@pytest.mark.parametrize("kappa", ["unbounded", "bounded"])
+@torch.no_grad()
+def test_equals_the_formulas_in_loops(kappa, granularity, window):
+    mixer = loud(CSaN(C, H, window_size=window, kappa=kappa, granularity=granularity))
+    x = torch.randn(B, N, C, dtype=torch.float64)
+    bias = None if window is None else mixer.score_bias(B, None)[0]
+    expected = torch.stack([loop_csan(mixer, image, bias, kappa, granularity) for image in x])
+    torch.testing.assert_close(mixer(x), expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("kappa", ["unbounded", "bounded"])
+def test_fused_form_equals_the_scored_one(kappa):
+    """A bias of zeros forces the scored form: outputs and gradients are those of the fused one."""
+    mixer = loud(CSaN(C, H, kappa=kappa))
+    x = torch.randn(B, N, C, dtype=torch.float64, requires_grad=True)
+    results = []
+    for mask in (None, torch.zeros(1, N, N, dtype=torch.float64)):
+        y = mixer(x, mask=mask)
+        grads = torch.autograd.grad(y.square().sum(), [x, *mixer.parameters()])
+        results.append((y, *grads))
+    for fused, scored in zip(*results):
+        torch.testing.assert_close(fused, scored, rtol=1e-9, atol=1e-9)
+
+
+def test_gradients_against_finite_differences():
+    mixer = loud(CSaN(8, 2, window_size=2))
+    x = torch.randn(1, 4, 8, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(mixer, (x,))
+
+
+@pytest.mark.parametrize("kappa", ["unbounded", "bounded"])
+def test_without_a_signal_it_is_softmax_attention(kappa):
+    """Zero readouts give tau = mu = kpub = 1 and kpriv = 0: what is left is plain attention."""
+    mixer, plain = loud(CSaN(C, H, window_size=3, kappa=kappa)), loud(SoftmaxAttention(C, H, window_size=3))
+    for readout in (mixer.temp, mixer.magk, mixer.ka, mixer.kv):
+        torch.nn.init.zeros_(readout.weight)
+        torch.nn.init.zeros_(readout.bias)
+    plain.load_state_dict({name: value for name, value in mixer.state_dict().items() if name in plain.state_dict()})
+    x = torch.randn(B, N, C, dtype=torch.float64)
+    torch.testing.assert_close(mixer(x), plain(x), rtol=1e-10, atol=1e-10)
+
+
+def test_masked_pairs_add_nothing_but_count_in_the_mean():
+    """Two groups that do not see each other: e is half of what each group alone has."""
+    mixer = loud(CSaN(C, H))
+    x = torch.randn(1, 8, C, dtype=torch.float64)
+    group = torch.arange(8) // 4
+    mask = (group[:, None] != group).double()[None] * -100
+    q, k, _ = mixer.split_qkv(mixer.qkv(x))
+    s = mixer.scale * q @ k.transpose(-2, -1)
+    from csan_mm.ops.phi_mean import phi_row_mean
+
+    whole, alone = phi_row_mean(s + mask[:, None]), phi_row_mean(s[:, :, :4, :4])
+    torch.testing.assert_close(whole[:, :, :4], alone / 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"embed_dims": 10, "num_heads": 3}, "num_heads=3"),
+        ({"embed_dims": 6, "num_heads": 3}, "embed_dims=6"),
+        ({"embed_dims": 24, "num_heads": 3, "kappa": "bound"}, "kappa='bound'"),
+        ({"embed_dims": 24, "num_heads": 3, "granularity": "token"}, "granularity='token'"),
+    ],
+)
+def test_wrong_arguments_are_named(options, named):
+    with pytest.raises(ValueError, match=named):
+        CSaN(**options)
+
+
+def test_unknown_mixer_lists_the_known_ones():
+    with pytest.raises(ValueError, match=r"mixer='csam' is unknown: take one of .*csan"):
+        build_mixer("csam", "bounded", "unit", embed_dims=24, num_heads=3)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("window", [None, 3], ids=["global", "window"])
+def test_autocast_is_finite_and_near(dtype, window):
+    mixer = CSaN(C, H, window_size=window, kappa="bounded")
+    x = 5 * torch.randn(B, N, C)
+    with torch.autocast("cpu", dtype=dtype):
+        y = mixer(x)
+    torch.testing.assert_close(y.float(), mixer(x), rtol=0.1, atol=0.1)
+    y.float().sum().backward()
+    assert all(parameter.grad.isfinite().all() for parameter in mixer.parameters())
