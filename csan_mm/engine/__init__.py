@@ -1,0 +1,1 @@
+"""Training: hooks, and what the configs need beyond mmengine."""
