@@ -75,6 +75,13 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
         raise ValueError(f"{name}={value!r} is unknown: take one of {', '.join(choices)}")
 
 
+def drop_path_rates(rate: float, depths: Sequence[int]) -> list[list[float]]:
+    """Stochastic depth per stage and block, growing linearly over all blocks from 0 to ``rate``."""
+    last = max(1, sum(depths) - 1)
+    first = [sum(depths[:i]) for i in range(len(depths))]
+    return [[rate * block / last for block in range(start, start + depth)] for start, depth in zip(first, depths)]
+
+
 def init_weights_(module: nn.Module) -> None:
     """The papers' start for Linear and LayerNorm: truncated normal 0.02, zero bias; 1 / 0. For ``module.apply``."""
     if isinstance(module, nn.Linear):

@@ -7,11 +7,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import torch
 from timm.layers import DropPath, resize_rel_pos_bias_table
 from torch import Tensor, nn
 
-from csan_mm.backbones.base import DenseBackbone, check_choice, resolve_arch
+from csan_mm.backbones.base import DenseBackbone, check_choice, drop_path_rates, resolve_arch
 from csan_mm.layers.mlp import Mlp
 from csan_mm.layers.patches import PatchEmbed, PatchMerging
 from csan_mm.layers.windows import WindowGrid
@@ -166,7 +165,7 @@ class SwinCSaN(DenseBackbone):
         super().__init__(channels, strides, depths, out_indices, frozen_stages, norm_eval, with_cp, norm_cfg, init_cfg)
         self.window_size = window_size
         self.patch_embed = PatchEmbed(in_channels, width, patch_size, norm_eps=NORM_EPS)
-        rates = torch.linspace(0, drop_path_rate, sum(depths)).split(list(depths))
+        rates = drop_path_rates(drop_path_rate, depths)
         shared = {
             "mixer": mixer,
             "kappa": kappa,
@@ -177,7 +176,7 @@ class SwinCSaN(DenseBackbone):
         self.layers = nn.ModuleList()
         for i in range(self.num_built):
             block_mixer = {**shared, "num_heads": heads[i]}
-            blocks = [SwinBlock(channels[i], float(rate), block_mixer, version, ffn, mlp_ratio) for rate in rates[i]]
+            blocks = [SwinBlock(channels[i], rate, block_mixer, version, ffn, mlp_ratio) for rate in rates[i]]
             downsample = PatchMerging(channels[i - 1], NORM_EPS) if i else None
             self.layers.append(SwinStage(blocks, downsample, window_size))
         self.finish()

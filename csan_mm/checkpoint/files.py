@@ -17,6 +17,9 @@ from torch import Tensor
 #: Where the weights stand in the files people have, the averaged ones first; none of them: at top level.
 WRAPPERS = ("state_dict_ema", "model_ema", "state_dict", "model", "model_state")
 
+#: The statistics an mmengine HistoryBuffer keeps references to.
+HISTORY_METHODS = ("min", "max", "current", "mean")
+
 _WRAPPING_PREFIX = re.compile(r"^(?:module\.|_orig_mod\.|backbone\.)+")
 
 
@@ -81,7 +84,8 @@ def safe_load(path: str | os.PathLike[str]) -> Any:
         with _inert_globals():
             return torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
-        raise CheckpointError(_refused(path, error)) from error
+        found = re.search(r"GLOBAL `?([\w.]+)", str(error))
+        raise CheckpointError(_refused(path, found[1]) if found else _damaged(path, error)) from error
     except (RuntimeError, EOFError, ValueError, KeyError, IndexError, AttributeError, TypeError) as error:
         raise CheckpointError(_damaged(path, error)) from error
 
@@ -136,15 +140,23 @@ def _inert_globals() -> Any:
     core = getattr(np, "_core", None) or np.core
     numpy_made = [core.multiarray._reconstruct, core.multiarray.scalar, np.ndarray, np.dtype]
     numpy_types = [type(np.dtype(kind)) for kind in ("f4", "f8", "i4", "i8", "b1")]
-    return torch.serialization.safe_globals([argparse.Namespace, HistoryBuffer, *numpy_made, *numpy_types])
+    # A HistoryBuffer refers to its own methods, which pickle writes as getattr(HistoryBuffer, name).
+    methods = (_history_buffer_method, "builtins.getattr")
+    return torch.serialization.safe_globals([argparse.Namespace, HistoryBuffer, methods, *numpy_made, *numpy_types])
 
 
-def _refused(path: Path, error: Exception) -> str:
-    found = re.search(r"GLOBAL `?([\w.]+)", str(error))
-    what = f"the object {found.group(1)}" if found else "an object"
+def _history_buffer_method(owner: Any, name: str) -> Any:
+    from mmengine.logging import HistoryBuffer
+
+    if owner is not HistoryBuffer or name not in HISTORY_METHODS:
+        raise pickle.UnpicklingError(f"Unsupported GLOBAL getattr of {owner!r}")
+    return getattr(owner, name)
+
+
+def _refused(path: Path, found: str) -> str:
     return (
-        f"{path} holds {what} that only unpickling could make, and unpickling a file can run any code in it, so it was not read. "
-        f"Save its weights alone with torch.save(dict(state_dict=...)) or as .safetensors where you trust it"
+        f"{path} holds the object {found} that only unpickling could make, and unpickling a file can run any code in it, so it "
+        f"was not read. Save its weights alone with torch.save(dict(state_dict=...)) or as .safetensors where you trust it"
     )
 
 

@@ -1,5 +1,6 @@
 """``init_cfg=dict(type='csan_mm.Pretrained', ...)``: load, convert, report, and stop where mmengine's would go on."""
 
+import logging
 import re
 from collections.abc import Iterable
 
@@ -56,8 +57,10 @@ class Pretrained:
         if match.ratio < self.min_match:
             raise CheckpointError(self._refusal(match, module, state))
         module.load_state_dict(match.fitting, strict=False)
-        ignored = _top_names(set(weights) - set(state)) if self.source else []
-        print_log(f"{self.checkpoint}: {match.summary(ignored, notes)}", logger="current")
+        kept, names = {id(value) for value in state.values()}, _top_names(state)
+        dropped = [name for name, value in weights.items() if id(value) not in kept and name.split(".")[0] not in names]
+        level = logging.WARNING if match.differences() else logging.INFO
+        print_log(f"{self.checkpoint}: {match.summary(_top_names(dropped), notes)}", logger="current", level=level)
         if hasattr(module, "_params_init_info"):
             update_init_info(module, init_info=f"Pretrained from {self.checkpoint}")
 
@@ -90,7 +93,9 @@ class Match:
         self.missing = [name for name in absent if not expected.match(name)]
         unbuilt = tuple(getattr(module, "unbuilt_prefixes", ()))
         surplus = [name for name in state if name not in wanted]
-        self.unused = [name for name in surplus if name.startswith(unbuilt) or expected.match(name)]
+        # Heads and necks of a whole model's file, and levels this backbone does not have.
+        own = set(_top_names(wanted))
+        self.unused = [n for n in surplus if n.split(".")[0] not in own or n.startswith(unbuilt) or expected.match(n)]
         self.unexpected = [name for name in surplus if name not in self.unused]
         self.wanted = len(self.fitting) + len(self.missing) + len(self.other_shape)
         self.ratio = len(self.fitting) / max(1, self.wanted + len(self.unexpected))

@@ -94,12 +94,21 @@ def test_checkpointing_gives_the_same_gradients(cfg):
 def test_frozen_parts_stay_frozen(cfg):
     model = build(cfg, frozen_stages=2)
     groups = model.parts()
-    frozen = {id(p) for group in groups[:3] for part in group for p in ([part] if isinstance(part, nn.Parameter) else part.parameters())}
+    frozen = {
+        id(p)
+        for group in groups[:3]
+        for part in group
+        for p in ([part] if isinstance(part, nn.Parameter) else part.parameters())
+    }
     frozen |= {id(p) for i in (0, 1) for p in getattr(model, f"norm{i}").parameters()}
     assert frozen == {id(p) for p in model.parameters() if not p.requires_grad}
     model.train()
-    assert not any(m.training for group in groups[:3] for part in group if isinstance(part, nn.Module) for m in part.modules())
-    assert all(m.training for group in groups[3:] for part in group if isinstance(part, nn.Module) for m in part.modules())
+    assert not any(
+        m.training for group in groups[:3] for part in group if isinstance(part, nn.Module) for m in part.modules()
+    )
+    assert all(
+        m.training for group in groups[3:] for part in group if isinstance(part, nn.Module) for m in part.modules()
+    )
     loss(model(torch.randn(1, 3, 64, 64))).backward()
     assert all((p.grad is None) == (id(p) in frozen) for p in model.parameters())
 
