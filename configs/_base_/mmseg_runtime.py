@@ -1,0 +1,11 @@
+# Segmentation counts iterations, not epochs.
+_base_ = './default_runtime.py'
+default_scope = 'mmseg'
+default_hooks = dict(
+    logger=dict(log_metric_by_epoch=False),
+    checkpoint=dict(by_epoch=False, interval=8000),
+    visualization=dict(type='SegVisualizationHook'),
+)
+env_cfg = dict(cudnn_benchmark=True)  # training crops have one size
+visualizer = dict(type='SegLocalVisualizer', vis_backends={{_base_.vis_backends}}, name='visualizer')
+log_processor = dict(by_epoch=False)
