@@ -23,7 +23,10 @@ def read_golden(shared_dir: Path, name: str) -> Golden:
     with safe_open(shared_dir / "golden" / f"{name}.safetensors", "pt") as file:
         tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (safe_open is no mapping)
         about = file.metadata()
-    split = {kind: {k.removeprefix(kind): v for k, v in tensors.items() if k.startswith(kind)} for kind in ("state/", "output/")}
+    split = {
+        kind: {k.removeprefix(kind): v for k, v in tensors.items() if k.startswith(kind)}
+        for kind in ("state/", "output/")
+    }
     return Golden(split["state/"], tensors["input"], split["output/"], about)
 
 

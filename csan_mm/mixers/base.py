@@ -29,15 +29,24 @@ class TokenMixer(nn.Module):
     #: Whether the mixer works on query-key scores: only then can it take a position bias and a mask.
     has_scores = False
 
-    def __init__(self, embed_dims: int, num_heads: int, window_size: int | None = None) -> None:
+    def __init__(
+        self,
+        embed_dims: int,
+        num_heads: int,
+        window_size: int | None = None,
+        out_dims: int | None = None,
+        query_pool: int = 1,
+    ) -> None:
         super().__init__()
-        if num_heads < 1 or embed_dims % num_heads:
-            raise ValueError(
-                f"num_heads={num_heads} does not divide embed_dims={embed_dims}: take a divisor of the width"
-            )
         self.embed_dims = embed_dims
+        self.out_dims = out_dims or embed_dims
+        if num_heads < 1 or self.out_dims % num_heads:
+            raise ValueError(
+                f"num_heads={num_heads} does not divide embed_dims={self.out_dims}: take a divisor of the width"
+            )
         self.num_heads = num_heads
-        self.scale = (embed_dims // num_heads) ** -0.5
+        self.query_pool = query_pool
+        self.scale = (self.out_dims // num_heads) ** -0.5
         self.relative_position_bias_table: nn.Parameter | None = None
         if window_size is not None and self.has_scores:
             self._add_position_bias(window_size)
@@ -52,11 +61,25 @@ class TokenMixer(nn.Module):
         B, N, _ = x.shape
         return x.reshape(B, N, self.num_heads, -1).transpose(1, 2)
 
-    def split_qkv(self, qkv: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """(B, N, 3C) -> queries, keys and values, (B, H, N, d) each."""
-        B, N, _ = qkv.shape
-        q, k, v = qkv.reshape(B, N, 3, self.num_heads, -1).permute(2, 0, 3, 1, 4).unbind(0)
-        return q, k, v
+    def add_qk_norm(self, qk_norm: bool) -> None:
+        """LayerNorms over each head's q and k, or nothing."""
+        head_dims = self.out_dims // self.num_heads
+        self.q_norm = nn.LayerNorm(head_dims, eps=1e-6) if qk_norm else nn.Identity()
+        self.k_norm = nn.LayerNorm(head_dims, eps=1e-6) if qk_norm else nn.Identity()
+
+    def queries_keys_values(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Normed and pooled q (B, H, n, d), and k, v (B, H, N, d), from ``self.qkv`` of x (B, N, C)."""
+        B, N, _ = x.shape
+        q, k, v = self.qkv(x).reshape(B, N, 3, self.num_heads, -1).permute(2, 0, 3, 1, 4).unbind(0)
+        q, k = self.q_norm(q), self.k_norm(k)
+        return (q if self.query_pool == 1 else self._groups(q).amax(dim=-2)), k, v
+
+    def group_mean(self, x: Tensor) -> Tensor:
+        """Mean over each group of tokens that share a query: (..., N, c) -> (..., n, c)."""
+        return x if self.query_pool == 1 else self._groups(x).mean(dim=-2)
+
+    def _groups(self, x: Tensor) -> Tensor:
+        return x.unflatten(-2, (-1, self.query_pool))  # (..., n, S, c)
 
     def score_bias(self, batch: int, mask: Tensor | None) -> Tensor | None:
         """What is added to the scores: position bias plus window mask.

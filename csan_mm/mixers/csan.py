@@ -12,6 +12,9 @@ The paper's symbols, with r = d^-0.5 and the shapes B, H (heads), N (tokens), C 
     kpriv  =     f(Linear_kv(z))               gain of the private path          (B, N, C)
     y_i    = sum_j softmax_j(tau_i s_ij) mu_j v_j * kpub_i + v_i * kpriv_i
     out    = Linear_proj(y)
+
+Hiera pools queries: with S tokens to a group, q is their maximum, e_i is shared by the group, tau and kpub take the group's
+mean z, mu and kpriv each token's own, and the private path is averaged over the group. N then counts keys, n = N / S queries.
 """
 
 import torch
@@ -54,6 +57,9 @@ class CSaN(TokenMixer):
         kappa: 'unbounded' (act gated linear, f identity; the reported models) or 'bounded' (act GELU, f tanh; safer in
             fp16). Default: 'unbounded'.
         granularity: Gains of the two paths per 'unit' (channel) or per 'head'. Default: 'unit'.
+        qk_norm: LayerNorm on each head's q and k, as timm has it. Default: False.
+        out_dims: Width of the output and of all that is split over heads. Default: ``embed_dims``.
+        query_pool: S, the number of successive tokens that share one query. Default: 1.
 
     Raises:
         ValueError: A width the heads do not divide, an unknown kappa or granularity.
@@ -69,26 +75,31 @@ class CSaN(TokenMixer):
         qkv_bias: bool = True,
         kappa: str = "unbounded",
         granularity: str = "unit",
+        qk_norm: bool = False,
+        out_dims: int | None = None,
+        query_pool: int = 1,
     ) -> None:
-        super().__init__(embed_dims, num_heads, window_size)
+        super().__init__(embed_dims, num_heads, window_size, out_dims, query_pool)
+        width = self.out_dims
         self._check(kappa, granularity)
-        hidden = max(embed_dims // 8, 24)
-        gains = embed_dims if granularity == "unit" else num_heads
-        self.qkv = nn.Linear(embed_dims, 3 * embed_dims, bias=qkv_bias)
-        self.u = nn.Linear(embed_dims, embed_dims // 4)
-        self.reduce = nn.Linear(embed_dims // 4, hidden)
+        hidden = max(width // 8, 24)
+        gains = width if granularity == "unit" else num_heads
+        self.qkv = nn.Linear(embed_dims, 3 * width, bias=qkv_bias)
+        self.add_qk_norm(qk_norm)
+        self.u = nn.Linear(embed_dims, width // 4)
+        self.reduce = nn.Linear(width // 4, hidden)
         self.act = LinearGate(hidden) if kappa == "unbounded" else nn.GELU()
         self.squash = nn.Identity() if kappa == "unbounded" else nn.Tanh()  # f
         self.ka = nn.Linear(hidden, gains)
         self.kv = nn.Linear(hidden, gains)
         self.magk = nn.Linear(hidden, num_heads)
         self.temp = nn.Linear(hidden, num_heads)
-        self.proj = nn.Linear(embed_dims, embed_dims)
+        self.proj = nn.Linear(width, width)
 
     def _check(self, kappa: str, granularity: str) -> None:
-        if self.embed_dims % (4 * self.num_heads):
+        if self.out_dims % (4 * self.num_heads):
             raise ValueError(
-                f"embed_dims={self.embed_dims} cannot be split over num_heads={self.num_heads}: CSaN's u has a quarter of the "
+                f"embed_dims={self.out_dims} cannot be split over num_heads={self.num_heads}: CSaN's u has a quarter of the "
                 f"width, so the width must be a multiple of {4 * self.num_heads}"
             )
         if kappa not in KAPPAS:
@@ -97,25 +108,29 @@ class CSaN(TokenMixer):
             raise ValueError(f"granularity={granularity!r} is unknown: take one of {', '.join(GRANULARITIES)}")
 
     def forward(self, x: Tensor, grid: tuple[int, int] | None = None, mask: Tensor | None = None) -> Tensor:
-        """Mix tokens x (B, N, C); the grid is not needed."""
-        q, k, v = self.split_qkv(self.qkv(x))  # (B, H, N, d) each
+        """Mix tokens x (B, N, C) -> (B, n, C_out); the grid is not needed."""
+        q, k, v = self.queries_keys_values(x)  # (B, H, n, d), (B, H, N, d) twice
         q = q * self.scale
         bias = self.score_bias(x.shape[0], mask)
-        s = None if bias is None else q @ k.transpose(-2, -1) + bias  # (B, H, N, N)
-        e = blocked_phi_row_mean(q, k) if s is None else phi_row_mean(s)  # (B, H, N, 1)
-        tau, mu, kpub, kpriv = self.gains(self.signal(e, x))
-        y = fused_attention(q, k, v, tau, mu) if s is None else scored_attention(s, v, tau, mu)  # (B, H, N, d)
-        return self.proj(merge_heads(y * kpub + v * kpriv))
+        s = None if bias is None else q @ k.transpose(-2, -1) + bias  # (B, H, n, N)
+        e = blocked_phi_row_mean(q, k) if s is None else phi_row_mean(s)  # (B, H, n, 1)
+        z = self.signal(e, x)
+        tau, mu, kpub, kpriv = self.gains(z)
+        y = fused_attention(q, k, v, tau, mu) if s is None else scored_attention(s, v, tau, mu)  # (B, H, n, d)
+        return self.proj(merge_heads(y * kpub + self.group_mean(v * kpriv)))
 
     def signal(self, e: Tensor, x: Tensor) -> Tensor:
-        """z = act(Linear_reduce(e * sigmoid(Linear_u(x)))): (B, H, N, 1), (B, N, C) -> (B, N, h)."""
+        """z = act(Linear_reduce(e * sigmoid(Linear_u(x)))): (B, H, n, 1), (B, N, C) -> (B, N, h)."""
+        e = e.repeat_interleave(self.query_pool, dim=2) if self.query_pool > 1 else e
         iota = e * self.split_heads(self.u(x)).sigmoid()  # (B, H, N, C/4/H)
         return self.act(self.reduce(merge_heads(iota).to(x.dtype)))
 
     def gains(self, z: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """tau, mu (B, H, N, 1) and kpub, kpriv (B, H, N, d or 1) from z (B, N, h)."""
-        f, split = self.squash, self.split_heads
-        return 1 + f(split(self.temp(z))), 1 + f(split(self.magk(z))), 1 + f(split(self.ka(z))), f(split(self.kv(z)))
+        """tau (B, H, n, 1), mu (B, H, N, 1), kpub (B, H, n, d or 1), kpriv (B, H, N, d or 1) from z (B, N, h)."""
+        f, split, shared = self.squash, self.split_heads, self.group_mean(z)
+        tau, kpub = 1 + f(split(self.temp(shared))), 1 + f(split(self.ka(shared)))
+        mu, kpriv = 1 + f(split(self.magk(z))), f(split(self.kv(z)))
+        return tau, mu, kpub, kpriv
 
 
 def scored_attention(s: Tensor, v: Tensor, tau: Tensor, mu: Tensor) -> Tensor:

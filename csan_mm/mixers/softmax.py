@@ -18,18 +18,31 @@ class SoftmaxAttention(TokenMixer):
         num_heads: H, a divisor of C.
         window_size: See :class:`TokenMixer`.
         qkv_bias: Whether q, k and v have a bias. Default: True.
+        qk_norm: LayerNorm on each head's q and k, as timm has it. Default: False.
+        out_dims: Width of the output. Default: ``embed_dims``.
+        query_pool: Number of successive tokens that share one query, their maximum (Hiera). Default: 1.
     """
 
     has_scores = True
 
-    def __init__(self, embed_dims: int, num_heads: int, window_size: int | None = None, qkv_bias: bool = True) -> None:
-        super().__init__(embed_dims, num_heads, window_size)
-        self.qkv = nn.Linear(embed_dims, 3 * embed_dims, bias=qkv_bias)
-        self.proj = nn.Linear(embed_dims, embed_dims)
+    def __init__(
+        self,
+        embed_dims: int,
+        num_heads: int,
+        window_size: int | None = None,
+        qkv_bias: bool = True,
+        qk_norm: bool = False,
+        out_dims: int | None = None,
+        query_pool: int = 1,
+    ) -> None:
+        super().__init__(embed_dims, num_heads, window_size, out_dims, query_pool)
+        self.qkv = nn.Linear(embed_dims, 3 * self.out_dims, bias=qkv_bias)
+        self.add_qk_norm(qk_norm)
+        self.proj = nn.Linear(self.out_dims, self.out_dims)
 
     def forward(self, x: Tensor, grid: tuple[int, int] | None = None, mask: Tensor | None = None) -> Tensor:
-        """Mix tokens x (B, N, C); the grid is not needed."""
-        q, k, v = self.split_qkv(self.qkv(x))  # (B, H, N, d) each
+        """Mix tokens x (B, N, C) -> (B, n, C_out); the grid is not needed."""
+        q, k, v = self.queries_keys_values(x)
         bias = self.score_bias(x.shape[0], mask)
         if bias is not None:
             bias = bias.to(q.dtype)

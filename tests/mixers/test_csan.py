@@ -46,7 +46,9 @@ def loop_csan(mixer: CSaN, x: Tensor, bias: Tensor | None, kappa: str, granulari
     if kappa == "unbounded":
         z = z * torch.sigmoid(mixer.act.proj(z))
     else:
-        z = torch.tensor([[0.5 * t * (1 + math.erf(t / math.sqrt(2))) for t in row] for row in z.tolist()], dtype=x.dtype)
+        z = torch.tensor(
+            [[0.5 * t * (1 + math.erf(t / math.sqrt(2))) for t in row] for row in z.tolist()], dtype=x.dtype
+        )
     temp, magk, ka, kv = mixer.temp(z), mixer.magk(z), mixer.ka(z), mixer.kv(z)
     y = torch.zeros(n, c, dtype=x.dtype)
     for h in range(H):
@@ -56,7 +58,8 @@ def loop_csan(mixer: CSaN, x: Tensor, bias: Tensor | None, kappa: str, granulari
             for m in range(h * d, (h + 1) * d):
                 gain = m if granularity == "unit" else h
                 public = sum(
-                    w / sum(weights) * (1 + f(float(magk[j, h]))) * float(qkv[j, 2 * c + m]) for j, w in enumerate(weights)
+                    w / sum(weights) * (1 + f(float(magk[j, h]))) * float(qkv[j, 2 * c + m])
+                    for j, w in enumerate(weights)
                 )
                 y[i, m] = public * (1 + f(float(ka[i, gain]))) + float(qkv[i, 2 * c + m]) * f(float(kv[i, gain]))
     return mixer.proj(y)
@@ -112,7 +115,7 @@ def test_masked_pairs_add_nothing_but_count_in_the_mean():
     x = torch.randn(1, 8, C, dtype=torch.float64)
     group = torch.arange(8) // 4
     mask = (group[:, None] != group).double()[None] * -100
-    q, k, _ = mixer.split_qkv(mixer.qkv(x))
+    q, k, _ = mixer.queries_keys_values(x)
     s = mixer.scale * q @ k.transpose(-2, -1)
     from csan_mm.ops.phi_mean import phi_row_mean
 
