@@ -1,5 +1,7 @@
 """One file per macro-architecture; importing registers them."""
 
+from csan_mm.backbones.hiera import HieraCSaN
 from csan_mm.backbones.swin import SwinCSaN
+from csan_mm.backbones.vit import ViTCSaN
 
-__all__ = ["SwinCSaN"]
+__all__ = ["HieraCSaN", "SwinCSaN", "ViTCSaN"]

@@ -160,12 +160,17 @@ class DenseBackbone(BaseModule):
         """Initialise what is there, add the output norms, freeze. The last line of a subclass's constructor."""
         self.apply(init_weights_)
         if self.norm_cfg is not None:
-            for index, width in zip(self.out_indices, self.channels):
-                self.add_module(f"norm{index}", build_norm_layer(self.norm_cfg, width)[1])
+            width = dict(zip(self.out_indices, self.channels))
+            for index in self.normed_levels():
+                self.add_module(f"norm{index}", build_norm_layer(self.norm_cfg, width[index])[1])
         for part in self._frozen_parts():
             for parameter in [part] if isinstance(part, nn.Parameter) else part.parameters():
                 parameter.requires_grad_(False)
         self.train()
+
+    def normed_levels(self) -> tuple[int, ...]:
+        """The returned levels that get an output norm of their own."""
+        return self.out_indices
 
     def _frozen_parts(self) -> list[nn.Module | nn.Parameter]:
         frozen = [part for group in self.parts()[: self.frozen_stages + 1] for part in group]

@@ -1,0 +1,166 @@
+"""What backbones of one width and one resolution share (ViT, WeightFormer, CBT): tokens in, maps or tokens out.
+
+Shapes: (B, N, C) tokens, prefix tokens (class, registers) first, then the H x W patches row by row.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from timm.layers import resample_abs_pos_embed
+from torch import Tensor, nn
+
+from csan_mm.backbones.base import DenseBackbone, check_choice
+
+OUT_TYPES = ("featmap", "raw", "cls_token", "avg_featmap")
+
+
+class IsotropicBackbone(DenseBackbone):
+    """Base of isotropic backbones; level i is block i.
+
+    A subclass builds its stem, ``self.blocks`` and, if ``final_norm``, ``self.norm``, and says in :meth:`embed` how an image
+    becomes tokens. A block is called as ``block(tokens, grid)``.
+
+    Args:
+        embed_dims: C.
+        depth: Number of blocks.
+        patch_size: Stride of the map.
+        num_prefix: Number of tokens in front of the patches; the first is the class token, if there is one.
+        out_type: As in mmpretrain: 'featmap' (B, C, H, W), 'raw' all tokens (B, N, C), 'cls_token' (B, C), 'avg_featmap' (B, C),
+            the mean over the patches.
+        final_norm: Norm behind the last block, when that is returned. Output norms (``norm_cfg``) are for the other blocks, and
+            for the last one where there is no final norm.
+
+    Raises:
+        ValueError: Unknown ``out_type``; class tokens wanted where there are none; an output norm that works on maps only
+            where tokens are returned.
+    """
+
+    def __init__(
+        self,
+        embed_dims: int,
+        depth: int,
+        patch_size: int,
+        num_prefix: int,
+        out_type: str,
+        final_norm: bool,
+        out_indices: int | Sequence[int],
+        frozen_stages: int,
+        norm_eval: bool,
+        with_cp: bool,
+        norm_cfg: dict[str, Any] | None,
+        init_cfg: dict[str, Any] | list[dict[str, Any]] | None,
+    ) -> None:
+        check_choice("out_type", out_type, OUT_TYPES)
+        if out_type == "cls_token" and num_prefix == 0:
+            raise ValueError("out_type='cls_token' needs a class token and this backbone has none: take 'avg_featmap'")
+        if out_type != "featmap" and norm_cfg is not None and norm_cfg["type"] != "LN":
+            raise ValueError(
+                f"norm_cfg={norm_cfg!r} works on maps, and out_type={out_type!r} returns tokens: take dict(type='LN')"
+            )
+        levels = [1] * depth
+        super().__init__(
+            [embed_dims] * depth,
+            [patch_size] * depth,
+            levels,
+            out_indices,
+            frozen_stages,
+            norm_eval,
+            with_cp,
+            norm_cfg,
+            init_cfg,
+        )
+        self.embed_dims = embed_dims
+        self.patch_size = patch_size
+        self.num_prefix = num_prefix
+        self.out_type = out_type
+        self.final_norm = final_norm and depth - 1 in self.out_indices
+
+    def embed(self, image: Tensor) -> tuple[Tensor, tuple[int, int]]:
+        """Image (B, 3, H, W) -> tokens (B, N, C) and the (H, W) of their patches."""
+        raise NotImplementedError(f"{type(self).__name__} must say how an image becomes tokens")
+
+    def forward(self, image: Tensor) -> tuple[Tensor, ...]:
+        """Image (B, 3, H, W) -> one output of ``out_type`` per ``out_indices``."""
+        x, grid = self.embed(image)
+        outputs = []
+        for i, block in enumerate(self.blocks):
+            x = self.run_block(block, x, grid)
+            if i in self.out_indices:
+                outputs.append(self.token_output(x, grid, i, image))
+        return tuple(outputs)
+
+    def token_output(self, x: Tensor, grid: tuple[int, int], index: int, image: Tensor) -> Tensor:
+        """A block's tokens (B, N, C) as they leave the backbone."""
+        if self.final_norm and index == len(self.depths) - 1:
+            x = self.norm(x)
+        if self.out_type == "featmap":
+            return self.output(x[:, self.num_prefix :].unflatten(1, grid), index, image)
+        norm = getattr(self, f"norm{index}", None)
+        x = x if norm is None else norm(x)
+        if self.out_type == "raw":
+            return x
+        return x[:, 0] if self.out_type == "cls_token" else x[:, self.num_prefix :].mean(dim=1)
+
+    def normed_levels(self) -> tuple[int, ...]:
+        """Output norms stand where no final norm does."""
+        last = len(self.depths) - 1
+        return tuple(i for i in self.out_indices if not (self.final_norm and i == last))
+
+    def stem(self) -> list[nn.Module | nn.Parameter]:
+        """What turns an image into tokens: modules and parameters."""
+        raise NotImplementedError(f"{type(self).__name__} must say what its stem is")
+
+    def parts(self) -> list[list[nn.Module | nn.Parameter]]:
+        """The stem, then each block; the final norm goes with the last one."""
+        blocks = [[block] for block in self.blocks]
+        if self.final_norm:
+            blocks[-1].append(self.norm)
+        return [self.stem(), *blocks]
+
+    def block_of(self, param_name: str) -> int | None:
+        """By the number behind ``blocks.``; norms stand behind the blocks, all else before them."""
+        if param_name.startswith("blocks."):
+            return int(param_name.split(".")[1])
+        return None if param_name.startswith("norm") else -1
+
+    @property
+    def unbuilt_prefixes(self) -> tuple[str, ...]:
+        """The blocks above the highest returned level, and the norm behind the last."""
+        blocks = tuple(f"blocks.{i}." for i in range(self.num_built, len(self.depths)))
+        return blocks if self.final_norm else (*blocks, "norm.")
+
+
+def resized_positions(table: Tensor, source: tuple[int, int], grid: tuple[int, int], num_prefix: int) -> Tensor:
+    """A position table (1, prefix + N, C) learned on one grid, for another; the rows of prefix tokens stay."""
+    return resample_abs_pos_embed(table, new_size=list(grid), old_size=list(source), num_prefix_tokens=num_prefix)
+
+
+def refit_positions(
+    table: Tensor, target: Tensor, grid: tuple[int, int], prefixes: Sequence[int], num_prefix: int
+) -> Tensor:
+    """Fit a file's position table to a backbone's.
+
+    Args:
+        table: (1, n, C) of the file.
+        target: (1, N, C) of the backbone.
+        grid: The backbone's grid.
+        prefixes: How many prefix rows the file may have; the first number that leaves a square grid counts.
+        num_prefix: How many the backbone has; missing ones keep the backbone's own rows.
+
+    Raises:
+        ValueError: The file's grid is not square, so that its sides cannot be told.
+    """
+    rows = table.shape[1]
+    if rows == target.shape[1] and num_prefix in prefixes:
+        return table
+    sides = {prefix: round((rows - prefix) ** 0.5) for prefix in prefixes if rows > prefix}
+    fits = [prefix for prefix, side in sides.items() if side**2 + prefix == rows]
+    if not fits:
+        raise ValueError(
+            f"pos_embed has {rows} rows, which is no square grid: give the backbone the img_size it was trained at"
+        )
+    prefix, side = fits[0], sides[fits[0]]
+    patches = resized_positions(table[:, prefix:], (side, side), grid, 0)
+    head = (table if prefix >= num_prefix else target)[:, :num_prefix]
+    return torch.cat([head, patches.to(head.dtype)], dim=1)
