@@ -1,4 +1,4 @@
-# ImageNet-1K at 224 with timm's augmentation, three views of an image per epoch, test crop 0.9; $IMAGENET_ROOT says where it lies.
+# ImageNet-1K at 224 with timm's augmentation, three views of an image per epoch, test crop 0.9. It lies in $IMAGENET_ROOT.
 # timm's colour jitter of 0.4 is missing on purpose: timm itself drops it where RandAugment is on.
 dataset_type = 'ImageNet'
 data_root = '{{$IMAGENET_ROOT:data/imagenet}}/'
