@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from csan_mm.checkpoint import swin
+from csan_mm.checkpoint import hiera, swin, vit
 from csan_mm.checkpoint.files import CheckpointError, strip_prefixes
 
 StateDict = dict[str, Tensor]
@@ -34,6 +34,7 @@ class Source:
 
 
 _PLAIN = (OUTPUT_NORMS, *swin.CSAN_OWN)
+_VIT = (OUTPUT_NORMS, vit.MEAN_POOLED)
 
 SOURCES: dict[str, Source] = {
     "csan-swin": Source(swin.from_csan, swin.is_csan),
@@ -41,6 +42,11 @@ SOURCES: dict[str, Source] = {
     "ms-swin": Source(swin.from_plain, swin.is_plain, _PLAIN),
     "timm-swin": Source(swin.from_plain, swin.is_plain, _PLAIN),
     "mm-swin": Source(swin.from_openmmlab, swin.is_openmmlab, _PLAIN),
+    "csan-vit": Source(vit.from_timm, vit.is_csan, _VIT),
+    "timm-vit": Source(vit.from_timm, vit.is_plain, (*_VIT, *vit.CSAN_OWN)),
+    "csan-hiera": Source(hiera.from_timm, hiera.is_csan),
+    "timm-hiera": Source(hiera.from_timm, hiera.is_timm, (OUTPUT_NORMS, *vit.CSAN_OWN)),
+    "meta-hiera": Source(hiera.from_meta, hiera.is_meta, (OUTPUT_NORMS, *vit.CSAN_OWN)),
 }
 
 

@@ -152,3 +152,43 @@ def test_autocast_is_finite_and_near(dtype, window):
     torch.testing.assert_close(y.float(), mixer(x), rtol=0.1, atol=0.1)
     y.float().sum().backward()
     assert all(parameter.grad.isfinite().all() for parameter in mixer.parameters())
+
+
+def loop_pooled_csan(mixer: CSaN, x: Tensor, S: int) -> Tensor:
+    """The formulas with pooled queries for one image x (N, C), bounded kappa, per unit."""
+    n, width = x.shape[0], mixer.out_dims
+    d, quarter = width // H, width // 4 // H
+    qkv, u = mixer.qkv(x), mixer.u(x)
+    q, k, v = qkv[:, :width], qkv[:, width : 2 * width], qkv[:, 2 * width :]
+    iota, scores = torch.zeros(n, width // 4, dtype=x.dtype), {}
+    for h in range(H):
+        for g in range(n // S):
+            pooled = torch.stack([q[i, h * d : (h + 1) * d] for i in range(g * S, (g + 1) * S)]).amax(0)
+            scores[h, g] = [float(pooled @ k[j, h * d : (h + 1) * d]) * d**-0.5 for j in range(n)]
+            e = sum(t if t > 0.25 else 0.25 * math.exp(t / 0.25 - 1) for t in scores[h, g]) / n
+            for i in range(g * S, (g + 1) * S):
+                for m in range(h * quarter, (h + 1) * quarter):
+                    iota[i, m] = e * sigmoid(float(u[i, m]))
+    z = torch.nn.functional.gelu(mixer.reduce(iota))
+    y = torch.zeros(n // S, width, dtype=x.dtype)
+    for g in range(n // S):
+        members = range(g * S, (g + 1) * S)
+        mean_z = sum(z[i] for i in members) / S
+        kpub = 1 + torch.tanh(mixer.ka(mean_z))
+        private = sum(v[i] * torch.tanh(mixer.kv(z[i])) for i in members) / S
+        for h in range(H):
+            tau = 1 + math.tanh(float(mixer.temp(mean_z)[h]))
+            weights = torch.tensor([tau * s for s in scores[h, g]], dtype=x.dtype).softmax(0)
+            part = slice(h * d, (h + 1) * d)
+            for j in range(n):
+                y[g, part] += weights[j] * (1 + math.tanh(float(mixer.magk(z[j])[h]))) * v[j, part]
+        y[g] = y[g] * kpub + private
+    return mixer.proj(y)
+
+
+@torch.no_grad()
+def test_pooled_queries_equal_the_formulas_in_loops():
+    mixer = loud(CSaN(12, H, kappa="bounded", out_dims=C, query_pool=4))
+    x = torch.randn(B, 8, 12, dtype=torch.float64)
+    expected = torch.stack([loop_pooled_csan(mixer, image, 4) for image in x])
+    torch.testing.assert_close(mixer(x), expected, rtol=1e-9, atol=1e-9)

@@ -1,0 +1,45 @@
+"""ViT checkpoints: the CSaN authors' and timm's, which have our names; heads and distillation tokens are left out."""
+
+import re
+
+from torch import Tensor
+
+StateDict = dict[str, Tensor]
+
+#: CSaN's own parameters, which no plain network's file has.
+CSAN_OWN = (r".*\.attn2?\.(u|reduce|act|ka|kv|magk|temp)\.",)
+
+#: Files of mean-pooling classifiers norm the pooled features (``fc_norm``) and have no norm behind the last block.
+MEAN_POOLED = r"norm\."
+
+_BODY = re.compile(r"(patch_embed|blocks|norm)\.|(cls_token|reg_token|pos_embed)$")
+
+
+def is_csan(state: StateDict) -> bool:
+    """The authors' ViT has CSaN's parameters."""
+    return _is_vit(state) and "blocks.0.attn.temp.weight" in state
+
+
+def is_plain(state: StateDict) -> bool:
+    """timm's ViT."""
+    return _is_vit(state) and "blocks.0.attn.temp.weight" not in state
+
+
+def from_timm(state: StateDict) -> StateDict:
+    """Either file: the body under its own names."""
+    return {name: value for name, value in state.items() if _BODY.match(name)}
+
+
+def _is_vit(state: StateDict) -> bool:
+    table = state.get("pos_embed")
+    return (
+        "blocks.0.attn.qkv.weight" in state
+        and table is not None
+        and "blocks.0.norm1.weight" in state
+        and not has_stages(state)
+    )
+
+
+def has_stages(state: StateDict) -> bool:
+    """Whether some block changes the width, as Hiera's do."""
+    return any(re.match(r"blocks\.\d+\.proj\.weight", name) for name in state)
