@@ -1,0 +1,1 @@
+"""What stands behind tools/train.py, tools/test.py and ``python -m csan_mm``."""

@@ -1,0 +1,89 @@
+"""The border of the command line: what a user can mend is one sentence, everything else keeps its traceback."""
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from csan_mm.checkpoint import CheckpointError
+
+#: OpenCV's reader and Pillow's do not say which file they could not decode; these are the names of their errors.
+_DECODERS = ("cv2.error", "PIL.UnidentifiedImageError")
+
+
+class UserError(Exception):
+    """What a user can mend; the message names the thing and the cure in one sentence.
+
+    Args:
+        message: The sentence, without "error:".
+        exit_code: Of the process: 1 (default), or 2 where the command line itself is wrong.
+    """
+
+    def __init__(self, message: str, exit_code: int = 1) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+@contextmanager
+def error_border(config: str, find_bad_image: Callable[[], str | None] | None = None) -> Iterator[None]:
+    """Ends the process with ``error: <one sentence>`` on stderr where the cause is known.
+
+    Args:
+        config: The config's path, for the sentences that point at it.
+        find_bad_image: Looks for the file when a decoder did not name it. Default: not looked for.
+
+    Raises:
+        SystemExit: A known cause; its code is 1 (2: wrong usage).
+    """
+    try:
+        yield
+    except Exception as error:
+        sentence = _explain(error, config, find_bad_image)
+        if sentence is None:
+            raise
+        sys.stderr.write(f"error: {sentence}\n")
+        raise SystemExit(error.exit_code if isinstance(error, UserError) else 1) from None
+
+
+def _explain(error: Exception, config: str, find_bad_image: Callable[[], str | None] | None) -> str | None:
+    """The sentence for a well-known cause, or None."""
+    if isinstance(error, (UserError, CheckpointError)):
+        return str(error)
+    text = str(error)
+    if unregistered := re.search(r"(\S+) is not in the (\S+::[\w ]+ registry)(; [^'\"\n]+)?", text):
+        name, registry, hint = unregistered.group(1).strip("'\""), unregistered.group(2), unregistered.group(3) or ""
+        return f"{name} is not in the {registry}{hint}: correct the `type` in {config}"
+    if isinstance(error, AssertionError) and (unread := re.search(r"failed to load image: (.+)", text)):
+        return _bad_image(unread.group(1).strip(), config)
+    if _is_decoder_error(error):
+        path = find_bad_image() if find_bad_image else None
+        return _bad_image(path, config) if path else None
+    if isinstance(error, FileNotFoundError):
+        missing = error.filename or _last_quoted(text)
+        return (
+            f"{missing} does not exist: correct the path, or its entry in the annotations, of {config}"
+            if missing
+            else None
+        )
+    return None
+
+
+def _bad_image(path: str, config: str) -> str:
+    return (
+        f"{path} is not a readable image: replace it, or take it out of the annotations "
+        f"(`python -m csan_mm preflight {config}` lists all such files)"
+    )
+
+
+def _is_decoder_error(error: Exception) -> bool:
+    """Also where a worker process of a data loader raised it, which makes a RuntimeError of some classes."""
+    kind = type(error)
+    return f"{kind.__module__}.{kind.__qualname__}" in _DECODERS or any(
+        f"\n{name}:" in str(error) for name in _DECODERS
+    )
+
+
+def _last_quoted(text: str) -> str | None:
+    """The path in ``[Errno 2] No such file or directory: '<path>'``, the last one of a traceback."""
+    found = re.findall(r"No such file or directory: '([^']+)'", text)
+    return found[-1] if found else None

@@ -1,0 +1,66 @@
+"""Training, as tools/train.py starts it."""
+
+import argparse
+
+from mmengine.config import Config
+from mmengine.dist import get_world_size
+from mmengine.registry import RUNNERS
+from mmengine.runner import Runner
+
+from csan_mm.cli.batch import describe_batch, scale_learning_rate
+from csan_mm.cli.config import load_config
+from csan_mm.cli.data import find_bad_image, require_data
+from csan_mm.cli.errors import UserError, error_border
+from csan_mm.cli.launch import process_group
+from csan_mm.engine.load_check import LoadCheckHook
+from csan_mm.engine.resume import choose_checkpoint, read_checkpoints_safely
+
+
+def run(args: argparse.Namespace) -> None:
+    """Train what ``args.config`` describes.
+
+    Args:
+        args: What tools/train.py parsed: ``config``, ``work_dir``, ``amp``, ``resume`` (None, 'auto' or a path),
+            ``auto_scale_lr``, ``cfg_options``, ``launcher``.
+
+    Raises:
+        SystemExit: With one sentence on stderr, where a user can mend the cause; nothing was written then.
+    """
+    cfg: Config | None = None
+    with error_border(args.config, lambda: find_bad_image(cfg)):
+        cfg = load_config(args)
+        if args.amp:
+            _use_amp(cfg)
+        if args.auto_scale_lr:
+            scale_learning_rate(cfg)
+        require_data(cfg, ["train_dataloader"] + ["val_dataloader"] * bool(cfg.get("val_cfg")))
+        read_checkpoints_safely()
+        with process_group(cfg):
+            choose_checkpoint(cfg, args.resume)
+            runner = build_runner(cfg)
+            runner.logger.info(describe_batch(cfg, get_world_size()))
+            if runner.cfg.get("load_from"):
+                runner.register_hook(LoadCheckHook(cfg.load_from, strict=bool(cfg.resume)), priority="LOWEST")
+            runner.train()
+
+
+def build_runner(cfg: Config) -> Runner:
+    """mmengine's Runner, or the one that ``runner_type`` names."""
+    return RUNNERS.build(cfg) if "runner_type" in cfg else Runner.from_cfg(cfg)
+
+
+def _use_amp(cfg: Config) -> None:
+    from mmengine.device import get_device
+
+    wrapper = cfg.optim_wrapper
+    kind = wrapper.get("type", "OptimWrapper")
+    if kind not in ("OptimWrapper", "AmpOptimWrapper"):
+        raise UserError(
+            f"--amp needs optim_wrapper.type='OptimWrapper', and {cfg.filename} has {kind!r}: change one of them"
+        )
+    if get_device() == "cpu":
+        raise UserError(
+            "--amp needs a GPU, and torch sees none (`python -m csan_mm doctor` tells why): leave --amp out"
+        )
+    wrapper.type = "AmpOptimWrapper"
+    wrapper.setdefault("loss_scale", "dynamic")

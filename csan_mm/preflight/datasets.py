@@ -1,0 +1,109 @@
+"""The data sets of a config: opened without reading their annotations, with every path joined as in training."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mmengine.config import Config, ConfigDict
+from mmengine.dataset import BaseDataset
+from mmengine.registry import DATASETS, DefaultScope
+
+#: A path that no local file system answers for.
+_REMOTE = "://"
+
+
+@dataclass(frozen=True)
+class OpenedDataset:
+    """A data set of one data loader.
+
+    Args:
+        where: Its place in the config, e.g. ``train_dataloader.dataset``.
+        settings: Its config.
+        dataset: It, not yet read; None where the class is not one of mmengine's BaseDataset.
+    """
+
+    where: str
+    settings: ConfigDict
+    dataset: BaseDataset | None
+
+    def is_a(self, *class_names: str) -> bool:
+        """Whether a class of this name is among its ancestors; the class's package need not be importable."""
+        return any(kind.__name__ in class_names for kind in type(self.dataset).__mro__)
+
+    @property
+    def classes(self) -> Any:
+        """``metainfo['classes']`` as the data set understood it, or None."""
+        return self.dataset.metainfo.get("classes") if self.dataset is not None else None
+
+
+def inner_datasets(settings: ConfigDict, where: str) -> Iterator[tuple[str, ConfigDict]]:
+    """The data sets inside RepeatDataset, ConcatDataset and other wrappers, or the one given.
+
+    Args:
+        settings: Config of a data set.
+        where: Its place in the config.
+
+    Yields:
+        The place of each, as ``--cfg-options`` takes it, and its config.
+    """
+    if "dataset" in settings:
+        yield from inner_datasets(settings.dataset, f"{where}.dataset")
+    elif "datasets" in settings:
+        for index, part in enumerate(settings.datasets):
+            yield from inner_datasets(part, f"{where}.datasets.{index}")
+    else:
+        yield where, settings
+
+
+def dataset_settings(cfg: Config, loaders: Sequence[str]) -> Iterator[tuple[str, ConfigDict]]:
+    """Place and config of the data sets of data loaders, each distinct one once; loaders that are not set are passed over."""
+    seen: list[ConfigDict] = []
+    for loader in loaders:
+        outer = (cfg.get(loader) or {}).get("dataset")
+        for where, settings in inner_datasets(outer, f"{loader}.dataset") if outer else ():
+            if settings not in seen:
+                seen.append(settings)
+                yield where, settings
+
+
+def open_dataset(cfg: Config, where: str, settings: ConfigDict) -> OpenedDataset:
+    """Open a data set without reading its annotations.
+
+    Args:
+        cfg: The whole config; its ``default_scope`` is where types are looked for.
+        where: The data set's place in it.
+        settings: The data set's config.
+
+    Raises:
+        KeyError: A type in it is not registered.
+        Exception: What the data set's own constructor raises.
+    """
+    scope = cfg.get("default_scope", "mmengine")
+    with DefaultScope.overwrite_default_scope(scope), DATASETS.switch_scope_and_registry(None) as registry:
+        kind = registry.get(settings.type) if isinstance(settings.type, str) else settings.type
+        if isinstance(kind, type) and not issubclass(kind, BaseDataset):
+            return OpenedDataset(where, settings, None)
+        return OpenedDataset(where, settings, registry.build({**settings, "lazy_init": True}))
+
+
+def missing_paths(opened: OpenedDataset) -> Iterator[tuple[str, str]]:
+    """Folders and annotation files that a data set names and that do not exist, as (setting, path)."""
+    if opened.dataset is None or opened.settings.get("backend_args"):
+        return
+    dataset = opened.dataset
+    named = {"ann_file": dataset.ann_file} if dataset.ann_file else {}
+    prefixes = dataset.data_prefix if isinstance(dataset.data_prefix, dict) else {"": dataset.data_prefix}
+    named |= {f"data_prefix {key}".strip(): value for key, value in prefixes.items() if value}
+    for setting, path in named.items():
+        if isinstance(path, str) and _REMOTE not in path and not Path(path).exists():
+            yield setting, path
+
+
+def evaluator_files(cfg: Config, name: str) -> Iterator[str]:
+    """Annotation files that the metrics of ``val_evaluator`` or ``test_evaluator`` read."""
+    evaluators = cfg.get(name) or []
+    for evaluator in evaluators if isinstance(evaluators, list) else [evaluators]:
+        path = evaluator.get("ann_file")
+        if path and _REMOTE not in path:
+            yield path
