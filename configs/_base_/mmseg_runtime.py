@@ -9,3 +9,4 @@ default_hooks = dict(
 env_cfg = dict(cudnn_benchmark=True)  # training crops have one size
 visualizer = dict(type='SegLocalVisualizer', vis_backends={{_base_.vis_backends}}, name='visualizer')
 log_processor = dict(by_epoch=False)
+tta_model = dict(type='SegTTAModel')

@@ -24,7 +24,8 @@ def override_data_root(cfg: Config, old: str, new: str) -> None:
         '/datasets/coco/annotations/val.json'
     """
     old, new = old.rstrip("/"), new.rstrip("/") or "/"
-    cfg.merge_from_dict({key: _moved(value, old, new) for key, value in cfg.items()})
+    for key, value in list(cfg.items()):
+        cfg[key] = _moved(value, old, new)
 
 
 def _moved(value: Any, old: str, new: str) -> Any:

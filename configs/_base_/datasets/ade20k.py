@@ -18,6 +18,21 @@ test_pipeline = [
     dict(type='LoadAnnotations', reduce_zero_label=True),  # after Resize: labels keep the image's own size
     dict(type='PackSegInputs'),
 ]
+tta_pipeline = [  # six scales, each also flipped
+    dict(type='LoadImageFromFile'),
+    dict(
+        type='TestTimeAug',
+        transforms=[
+            [dict(type='Resize', scale_factor=ratio, keep_ratio=True) for ratio in [0.5, 0.75, 1.0, 1.25, 1.5, 1.75]],
+            [
+                dict(type='RandomFlip', prob=0.0, direction='horizontal'),
+                dict(type='RandomFlip', prob=1.0, direction='horizontal'),
+            ],
+            [dict(type='LoadAnnotations', reduce_zero_label=True)],
+            [dict(type='PackSegInputs')],
+        ],
+    ),
+]
 train_dataloader = dict(
     batch_size=2,
     num_workers=4,
