@@ -7,6 +7,7 @@ from typing import Any
 from mmengine.config import Config, DictAction
 
 from csan_mm.cli.errors import UserError
+from csan_mm.engine.data_root import override_data_root
 
 DATALOADERS = ("train_dataloader", "val_dataloader", "test_dataloader")
 
@@ -60,8 +61,11 @@ def _merge_options(cfg: Config, options: list[str]) -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--cfg-options", nargs="+", action=DictAction)
     parsed: dict[str, Any] = parser.parse_args(["--cfg-options", *options]).cfg_options
+    old_root = cfg.get("data_root")
     try:
         cfg.merge_from_dict(parsed)
+        if old_root and parsed.get("data_root"):
+            override_data_root(cfg, old_root, parsed["data_root"])
     except (KeyError, TypeError, AssertionError) as error:
         raise UserError(f"--cfg-options {' '.join(options)} do not fit the config: {error}", exit_code=2) from error
 

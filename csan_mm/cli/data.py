@@ -23,10 +23,11 @@ def require_data(cfg: Config, loaders: Sequence[str]) -> None:
         UserError: One is missing.
     """
     for where, settings in dataset_settings(cfg, loaders):
+        option = "data_root" if cfg.get("data_root") else f"{where}.data_root"
         for setting, path in missing_paths(open_dataset(cfg, where, settings)):
             raise UserError(
                 f"{path} does not exist ({setting} of {where}): put the data there, or name their place with "
-                f"--cfg-options {where}.data_root=DIR or in {cfg.filename}"
+                f"--cfg-options {option}=DIR or in {cfg.filename}"
             )
     for loader in loaders:
         evaluator = loader.replace("dataloader", "evaluator")

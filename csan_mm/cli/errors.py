@@ -52,20 +52,25 @@ def _explain(error: Exception, config: str, find_bad_image: Callable[[], str | N
     text = str(error)
     if unregistered := re.search(r"(\S+) is not in the (\S+::[\w ]+ registry)(; [^'\"\n]+)?", text):
         name, registry, hint = unregistered.group(1).strip("'\""), unregistered.group(2), unregistered.group(3) or ""
-        return f"{name} is not in the {registry}{hint}: correct the `type` in {config}"
+        near = f" ({hint.lstrip('; ').rstrip('?')})" if hint else ""
+        return f"{name} is not in the {registry}{near}: correct the `type` in {config}"
     if isinstance(error, AssertionError) and (unread := re.search(r"failed to load image: (.+)", text)):
         return _bad_image(unread.group(1).strip(), config)
     if _is_decoder_error(error):
         path = find_bad_image() if find_bad_image else None
         return _bad_image(path, config) if path else None
     if isinstance(error, FileNotFoundError):
-        missing = error.filename or _last_quoted(text)
-        return (
-            f"{missing} does not exist: correct the path, or its entry in the annotations, of {config}"
-            if missing
-            else None
-        )
+        return _missing_file(error, config)
     return None
+
+
+def _missing_file(error: FileNotFoundError, config: str) -> str | None:
+    """Raised by the system with a file name, in a worker process with a whole traceback, or by us with a sentence."""
+    text = str(error)
+    path = error.filename or _last_quoted(text)
+    if path:
+        return f"{path} does not exist: correct the path, or its entry in the annotations, of {config}"
+    return text if text and "\n" not in text else None
 
 
 def _bad_image(path: str, config: str) -> str:

@@ -43,8 +43,7 @@ def choose_checkpoint(cfg: Config, resume: str | None) -> None:
         resume: A checkpoint's path, 'auto' for the last readable one, or None to do as the config says.
 
     Raises:
-        CheckpointError: The named checkpoint, or each one in the work dir, is damaged.
-        FileNotFoundError: The named checkpoint does not exist.
+        CheckpointError: The named checkpoint does not exist or is damaged, or each one in the work dir is.
     """
     if resume is None and cfg.get("resume"):
         resume = cfg.get("load_from") or "auto"
@@ -91,9 +90,10 @@ def require_training(path: Path) -> None:
     """Read a checkpoint to its end.
 
     Raises:
-        FileNotFoundError: It does not exist.
-        CheckpointError: It is damaged, or has no state of a training.
+        CheckpointError: It does not exist, is damaged, or has no state of a training.
     """
+    if not path.is_file():
+        raise CheckpointError(f"checkpoint {path} does not exist: check the path")
     content = safe_load(path)
     lacking = [key for key in _TRAINING if not isinstance(content, dict) or key not in content]
     if lacking:
@@ -113,7 +113,7 @@ def _agreed(resume: str, work_dir: Path) -> str | None:
             else:
                 require_training(Path(resume))
                 decision = [Path(resume)]
-        except (CheckpointError, FileNotFoundError) as error:
+        except CheckpointError as error:
             decision = [error]
     broadcast_object_list(decision)
     found = decision[0]

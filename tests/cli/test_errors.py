@@ -1,0 +1,84 @@
+"""Well-known causes become one sentence and an exit status; all others keep their traceback."""
+
+import pytest
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+from csan_mm.checkpoint import CheckpointError
+from csan_mm.cli.errors import UserError, error_border
+
+
+class Failing(Dataset):
+    """Raises in a worker process, where torch wraps the error with its traceback."""
+
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, index: int) -> None:
+        open("/no/such/image.jpg").close()
+
+
+def end_of(error: Exception, capsys, **options) -> tuple[int, str]:
+    with pytest.raises(SystemExit) as stop, error_border("c.py", **options):
+        raise error
+    return stop.value.code, capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "text"),
+    [
+        (UserError("no, do that"), 1, "error: no, do that\n"),
+        (UserError("no such option", exit_code=2), 2, "error: no such option\n"),
+        (CheckpointError("a.pth is damaged"), 1, "error: a.pth is damaged\n"),
+        (
+            FileNotFoundError(2, "No such file or directory", "a.json"),
+            1,
+            "error: a.json does not exist: correct the path",
+        ),
+        (FileNotFoundError("a.pth is missing: fetch it"), 1, "error: a.pth is missing: fetch it\n"),
+        (AssertionError("failed to load image: a b.jpg"), 1, "error: a b.jpg is not a readable image: replace it"),
+        (
+            KeyError("class `X` in a/b.py: 'ResNett is not in the mmdet::model registry. Please check'"),
+            1,
+            "error: ResNett is not in the mmdet::model registry: correct the `type` in c.py\n",
+        ),
+        (
+            KeyError("MALLA is not in the csan_mm::model registry; did you mean MALA?"),
+            1,
+            "error: MALLA is not in the csan_mm::model registry (did you mean MALA): correct the `type` in c.py\n",
+        ),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
+)
+def test_sentence_and_status(error, code, text, capsys):
+    got_code, got = end_of(error, capsys)
+    assert got_code == code
+    assert got.startswith(text)
+    assert got.count("\n") == 1
+
+
+def test_missing_file_in_a_worker_process_is_named(capsys):
+    with pytest.raises(SystemExit), error_border("c.py"):
+        next(iter(DataLoader(Failing(), num_workers=1)))
+    assert capsys.readouterr().err.startswith("error: /no/such/image.jpg does not exist")
+
+
+def test_decoder_error_without_a_name_looks_for_the_file(capsys):
+    cv2 = pytest.importorskip("cv2")
+    code, text = end_of(cv2.error("!buf.empty()"), capsys, find_bad_image=lambda: "empty.jpg")
+    assert (code, text.split(":")[1].strip()) == (1, "empty.jpg is not a readable image")
+    with pytest.raises(cv2.error), error_border("c.py", lambda: None):
+        raise cv2.error("something else")
+
+
+@pytest.mark.parametrize("error", [RuntimeError("CUDA error"), KeyError("lr"), AssertionError("shape"), ValueError()])
+def test_unknown_causes_are_raised(error):
+    with pytest.raises(type(error)) as caught, error_border("c.py"):
+        raise error
+    assert caught.value is error
+
+
+def test_nothing_happens_without_an_error(capsys):
+    with error_border("c.py"):
+        torch.ones(1)
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,112 @@
+"""Small configs on a small digits data set, and the tools run in this process: importing torch anew would take longest."""
+
+import os
+import runpy
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+TOOLS = Path(__file__).resolve().parents[2] / "tools"
+CONFIGS = TOOLS.parent / "configs"
+
+#: Two iterations on two images each, without worker processes.
+TINY = """
+_base_ = {base!r}
+model = dict({model})
+train_dataloader = dict(batch_size=2, num_workers=0, persistent_workers=False)
+test_dataloader = dict(batch_size=2, num_workers=0, persistent_workers=False)
+train_cfg = dict(_delete_=True, type='IterBasedTrainLoop', max_iters=2, val_interval=1000)
+val_cfg = None
+val_dataloader = None
+val_evaluator = None
+param_scheduler = []
+default_hooks = dict(checkpoint=dict(by_epoch=False, interval=1, max_keep_ckpts=-1), logger=dict(interval=1))
+log_processor = dict(by_epoch=False)
+"""
+_BACKBONE = "arch=dict(embed_dims=16, depths=(1, 1, 1, 1), num_heads=(1, 2, 4, 8))"
+_AUXILIARY = "auxiliary_head=dict(in_channels=64, channels=16)"
+FAMILIES = {
+    "detection": (
+        "retinanet_swin-csan-c48_fpn_12e_digits.py",
+        f"backbone=dict({_BACKBONE}), neck=dict(in_channels=[32, 64, 128])",
+    ),
+    "segmentation": (
+        "swin-csan-c48_upernet_1xb8-1k_digits-128x128.py",
+        f"backbone=dict({_BACKBONE}), decode_head=dict(in_channels=[16, 32, 64, 128], channels=16), {_AUXILIARY}",
+    ),
+    "classification": (
+        "swin-csan-c48_1xb32-12e_digits-cls.py",
+        f"backbone=dict({_BACKBONE}), head=dict(in_channels=128)",
+    ),
+}
+
+
+@pytest.fixture(scope="session")
+def digits_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Ten training and ten validation images in all forms; every digit class has its folder."""
+    from csan_mm.datasets import DigitsSpec, build_digits
+
+    root = tmp_path_factory.mktemp("tools") / "digits"
+    build_digits(root, DigitsSpec(train_count=10, val_count=10, image_size=(64, 64)))
+    return root
+
+
+@pytest.fixture
+def tiny_config(tmp_path: Path, digits_root: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Writes a small config of a family; what is behind is appended to it."""
+    monkeypatch.setenv("DIGITS_ROOT", str(digits_root))
+
+    def write(family: str = "detection", more: str = "") -> Path:
+        base, model = FAMILIES[family]
+        path = tmp_path / f"{tmp_path.name.replace('.', '-')}_{family}.py"
+        text = TINY.format(base=str(CONFIGS / "digits" / base), model=model)
+        path.write_text(text + more)
+        return path
+
+    return write
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a tool ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def tool(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture
+) -> Iterator[Callable[..., Ended]]:
+    """Runs a script of tools/ in this process, from a folder that is not the repository."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(os.environ, "LOCAL_RANK", "0")
+    monkeypatch.syspath_prepend(str(TOOLS))
+
+    def run(script: str, *arguments: object) -> Ended:
+        forget_instances()
+        monkeypatch.setattr(sys, "argv", [script, *map(str, arguments)])
+        capfd.readouterr()
+        try:
+            runpy.run_path(str(TOOLS / script), run_name="__main__")
+            code = 0
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        return Ended(code, *capfd.readouterr())
+
+    yield run
+    forget_instances()
+
+
+def forget_instances() -> None:
+    """mmengine's loggers keep the output stream, and its message hubs the counters, of the run before."""
+    from mmengine.logging import MessageHub, MMLogger
+    from mmengine.registry import DefaultScope
+    from mmengine.visualization import Visualizer
+
+    for kind in (MMLogger, MessageHub, DefaultScope, Visualizer):
+        kind._instance_dict.clear()

@@ -1,0 +1,163 @@
+"""tools/train.py and tools/test.py: what they do, and that bad input ends in one sentence with nothing written."""
+
+import pickle
+import shutil
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+
+
+def error_lines(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith("error: ")]
+
+
+@pytest.mark.parametrize("script", ["train.py", "test.py"])
+def test_help_is_fast_and_has_no_gpus_option(repo_root, script):
+    """mim asks for the help first, and appends --gpus where the help has that string."""
+    start = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, repo_root / "tools" / script, "-h"], capture_output=True, text=True, check=True
+    )
+    assert time.monotonic() - start < 1
+    assert "--gpus" not in done.stdout
+    for option in ("--work-dir", "--cfg-options", "--launcher"):
+        assert option in done.stdout
+
+
+@pytest.mark.parametrize("family", ["detection", "segmentation", "classification"])
+def test_train_then_test(tool, tiny_config, tmp_path, family):
+    config = tiny_config(family)
+    trained = tool("train.py", config, "--auto-scale-lr", "--cfg-options", "optim_wrapper.optimizer.lr=0.004")
+    assert trained.code == 0, trained.err
+    base = 32 if family == "classification" else 8
+    scaled = 0.004 * 2 / base
+    line = f"effective batch 2 = 1 process x 2 images; learning rate 0.004 for a batch of {base}, scaled to {scaled:g}"
+    assert line in trained.out + trained.err
+    work_dir = tmp_path / "work_dirs" / config.stem
+    checkpoint = work_dir / "iter_2.pth"
+    groups = torch.load(checkpoint, weights_only=False)["optimizer"]["param_groups"]
+    assert {group["lr"] for group in groups} == {scaled}
+
+    out = tmp_path / ("predicted" if family == "segmentation" else "predicted.pkl")
+    tested = tool("test.py", config, checkpoint, "--work-dir", "tested", "--out", out)
+    assert tested.code == 0, tested.err
+    if family == "segmentation":
+        assert len(list(out.glob("*.png"))) == 10
+    else:
+        assert len(pickle.loads(out.read_bytes())) == 10
+
+
+def test_show_dir_draws_every_image(tool, tiny_config, tmp_path):
+    config = tiny_config("classification")
+    assert tool("train.py", config, "--work-dir", "w").code == 0
+    assert tool("test.py", config, "w/iter_2.pth", "--work-dir", "w", "--show-dir", "drawn").code == 0
+    assert len(list((tmp_path / "drawn").rglob("*.*"))) == 10
+
+
+def test_data_root_given_once_moves_all_data(tool, tiny_config, tmp_path):
+    """And what is missing there is named, with the option to mend it."""
+    ended = tool("train.py", tiny_config("classification"), "--cfg-options", f"data_root={tmp_path}/moved/imagenet")
+    assert ended.code == 1
+    (line,) = error_lines(ended.err)
+    assert line.startswith(
+        f"error: {tmp_path}/moved/imagenet/train does not exist (data_prefix img_path of train_dataloader"
+    )
+    assert "--cfg-options data_root=DIR" in line
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence", "code"),
+    [
+        (["--cfg-options", "data_root=/nowhere"], "error: /nowhere/annotations/instances_train.json does not exist", 1),
+        (["--cfg-options", "oops"], "error: --cfg-options 'oops' is not of the form key=value", 2),
+        (
+            ["--cfg-options", "train_dataloader.dataset.type=CocoDatset"],
+            "error: CocoDatset is not in the mmdet::dataset",
+            1,
+        ),
+        (["--resume", "none.pth"], "error: checkpoint none.pth does not exist", 1),
+        (["--amp"], "error: --amp needs a GPU", 1),
+        (["--launcher", "pytorch"], "error: --launcher pytorch without RANK, WORLD_SIZE in the environment", 2),
+    ],
+    ids=["no data", "option", "unknown type", "no checkpoint", "amp on a CPU", "no launcher"],
+)
+def test_bad_input_of_a_training(tool, tiny_config, tmp_path, monkeypatch, options, sentence, code):
+    if "--amp" in options and torch.cuda.is_available():
+        pytest.skip("mixed precision works here")
+    monkeypatch.delenv("RANK", raising=False)
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    ended = tool("train.py", tiny_config(), "--work-dir", tmp_path / "w", *options)
+    assert ended.code == code
+    assert len(error_lines(ended.err)) == 1
+    assert error_lines(ended.err)[0].startswith(sentence)
+    assert "Traceback" not in ended.err
+    assert not (tmp_path / "w").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (None, "does not exist"),
+        ("x = (", "SyntaxError"),
+        ("_base_ = './no_base.py'", "no_base.py"),
+        ("x = 1", "has no `model`"),
+        ("custom_imports = dict(imports=['no_such_module'], allow_failed_imports=False)", "no_such_module"),
+    ],
+    ids=["missing", "syntax", "base", "model", "import"],
+)
+@pytest.mark.parametrize("script", ["train.py", "test.py"])
+def test_unreadable_config(tool, tmp_path, script, content, reason):
+    config = tmp_path / "broken.py"
+    if content is not None:
+        config.write_text(content)
+    ended = tool(script, config, *(["x.pth"] if script == "test.py" else []), "--work-dir", tmp_path / "w")
+    (line,) = error_lines(ended.err)
+    assert ended.code == 1
+    assert f"config {config}" in line
+    assert reason in line
+    assert not (tmp_path / "w").exists()
+
+
+def test_checkpoint_of_another_architecture(tool, tiny_config, tmp_path):
+    config = tiny_config()
+    assert tool("train.py", config, "--work-dir", "w").code == 0
+    other = ["--cfg-options", "model.backbone.arch.depths=(1,1,2,1)", "model.bbox_head.num_classes=4"]
+    for ended in (
+        tool("test.py", config, "w/iter_2.pth", "--work-dir", "t", *other),
+        tool("train.py", config, "--resume", "w/iter_2.pth", "--work-dir", "r", *other),
+    ):
+        assert ended.code == 1
+        (line,) = error_lines(ended.err)
+        assert "w/iter_2.pth does not fit RetinaNet" in line
+        assert "missing: backbone.layers.2.blocks.1.norm1.weight" in line
+        assert "of another shape: bbox_head.retina_cls.weight (" in line
+    assert not list((tmp_path / "r").glob("*.pth"))
+    # Starting from weights may leave out a head, but not everything.
+    finetuned = tool("train.py", config, "--work-dir", "f", *other, "load_from=w/iter_2.pth")
+    assert finetuned.code == 0, finetuned.err
+    torch.save({"state_dict": {"stem.weight": torch.ones(1)}}, tmp_path / "alien.pth")
+    ended = tool("train.py", config, "--work-dir", "a", "--cfg-options", "load_from=alien.pth")
+    assert ended.code == 1
+    assert "no weight of alien.pth (stem.weight, ...) fits RetinaNet" in error_lines(ended.err)[0]
+
+
+@pytest.mark.parametrize(("content", "backend"), [(b"not an image", "cv2"), (b"", "cv2"), (b"text", "pillow")])
+def test_non_image_file_is_named(tool, tiny_config, tmp_path, digits_root, content, backend):
+    """OpenCV returns nothing, or fails without a name; Pillow fails without a name."""
+    root = tmp_path / "copy"
+    shutil.copytree(digits_root / "coco", root)
+    bad = sorted((root / "train").iterdir())[3]
+    bad.write_bytes(content)
+    more = f"train_dataloader = dict(dataset=dict(data_root={str(root)!r}))\n"
+    more += f"train_dataloader['dataset']['pipeline'] = [dict(type='LoadImageFromFile', imdecode_backend={backend!r}), "
+    more += "dict(type='LoadAnnotations', with_bbox=True), dict(type='PackDetInputs', meta_keys=('img_path',))]\n"
+    config = tiny_config(
+        more=more.replace("train_dataloader = ", "train_dataloader.update(").replace("))\n", ")))\n", 1)
+    )
+    ended = tool("train.py", config, "--work-dir", "w", "--cfg-options", "train_cfg.max_iters=5")
+    assert ended.code == 1
+    (line,) = error_lines(ended.err)
+    assert line.startswith(f"error: {bad} is not a readable image: replace it")
