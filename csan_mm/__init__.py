@@ -17,7 +17,7 @@ from csan_mm.ops import ext as _ext
 # Before anything imports mmcv.ops: where no compiled mmcv._ext exists, torchvision's operators stand in for it.
 _ext.install()
 
-from csan_mm import backbones, checkpoint, engine  # noqa: E402
+from csan_mm import backbones, checkpoint, engine, necks  # noqa: E402
 from csan_mm.version import __version__  # noqa: E402
 
-__all__ = ["__version__", "backbones", "checkpoint", "engine"]
+__all__ = ["__version__", "backbones", "checkpoint", "engine", "necks"]

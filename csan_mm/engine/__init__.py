@@ -1,5 +1,6 @@
 """Training: hooks, and what the configs need beyond mmengine."""
 
+from csan_mm.engine.layer_decay import LayerDecayOptimWrapperConstructor
 from csan_mm.engine.load_check import LoadCheckHook
 
-__all__ = ["LoadCheckHook"]
+__all__ = ["LayerDecayOptimWrapperConstructor", "LoadCheckHook"]

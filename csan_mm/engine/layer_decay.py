@@ -1,0 +1,116 @@
+"""Layer-wise learning rate decay for every backbone that knows its parameters' depths (BEiT, arXiv 2106.08254; ViTDet)."""
+
+from typing import Any
+
+from mmengine.logging import print_log
+from mmengine.optim import DefaultOptimWrapperConstructor
+from torch import nn
+
+from csan_mm.registry import OPTIM_WRAPPER_CONSTRUCTORS
+
+RATE_NAMES = ("layer_decay_rate", "decay_rate")
+
+#: What mmengine's constructor reads, besides our own.
+KNOWN_KEYS = {
+    *RATE_NAMES,
+    "custom_keys",
+    "bias_lr_mult",
+    "bias_decay_mult",
+    "norm_decay_mult",
+    "flat_decay_mult",
+    "dwconv_decay_mult",
+    "dcn_offset_lr_mult",
+    "bypass_duplicate",
+}
+
+
+@OPTIM_WRAPPER_CONSTRUCTORS.register_module()
+class LayerDecayOptimWrapperConstructor(DefaultOptimWrapperConstructor):
+    """mmengine's constructor, whose learning rates also fall with the distance from the output.
+
+    A parameter at depth d of D has the rate lr * layer_decay_rate^(D - 1 - d). Depths come from the backbone's
+    ``get_layer_depth(param_name, prefix)``; necks and heads have the full rate. It works for a bare backbone, and for a detector,
+    segmentor or classifier with a ``backbone``. Parameters in the backbone's ``no_weight_decay()`` do not decay, unless
+    a custom key with ``decay_mult`` says otherwise.
+
+    Args:
+        optim_wrapper_cfg: Optimizer wrapper with its ``optimizer``, which must have ``lr``.
+        paramwise_cfg: ``layer_decay_rate`` (or ``decay_rate``), in (0, 1], and what mmengine's constructor takes:
+            ``custom_keys``, ``norm_decay_mult``, ``bias_decay_mult``, ``flat_decay_mult`` and so on; a custom key's ``lr_mult``
+            multiplies the layer's rate.
+
+    Raises:
+        ValueError: No or an impossible rate, an unknown key, no ``lr``; on calling, a backbone without ``get_layer_depth``.
+
+    Example:
+        >>> optim_wrapper = dict(
+        ...     type='OptimWrapper',
+        ...     constructor='csan_mm.LayerDecayOptimWrapperConstructor',
+        ...     paramwise_cfg=dict(layer_decay_rate=0.7, norm_decay_mult=0.0),
+        ...     optimizer=dict(type='AdamW', lr=1e-4, weight_decay=0.1),
+        ... )
+    """
+
+    def __init__(self, optim_wrapper_cfg: dict[str, Any], paramwise_cfg: dict[str, Any] | None = None) -> None:
+        super().__init__(optim_wrapper_cfg, paramwise_cfg)
+        self._check_keys()
+        self.rate = next(self.paramwise_cfg[name] for name in RATE_NAMES if name in self.paramwise_cfg)
+        if not 0 < self.rate <= 1:
+            raise ValueError(f"layer_decay_rate={self.rate!r} is out of range: take one above 0 and up to 1")
+        if self.base_lr is None:
+            raise ValueError("layer-wise decay scales the optimizer's lr, and there is none: set optimizer.lr")
+
+    def _check_keys(self) -> None:
+        unknown = sorted(set(self.paramwise_cfg) - KNOWN_KEYS)
+        if unknown:
+            raise ValueError(
+                f"paramwise_cfg has unknown keys {', '.join(unknown)}: take {', '.join(sorted(KNOWN_KEYS))}; the number "
+                f"of layers is the backbone's to say"
+            )
+        given = [name for name in RATE_NAMES if name in self.paramwise_cfg]
+        if len(given) != 1:
+            raise ValueError(f"paramwise_cfg must have layer_decay_rate, or decay_rate in its place; got {given}")
+
+    def add_params(
+        self,
+        params: list[dict[str, Any]],
+        module: nn.Module,
+        prefix: str = "",
+        is_dcn_module: int | float | None = None,
+    ) -> None:
+        """As mmengine's, which calls it for each module; what the whole model got is scaled at the end."""
+        super().add_params(params, module, prefix, is_dcn_module)
+        if not prefix:
+            self._scale(params, module)
+
+    def _scale(self, groups: list[dict[str, Any]], model: nn.Module) -> None:
+        backbone, prefix = find_backbone(model)
+        names = {parameter: name for name, parameter in model.named_parameters()}
+        undecayed = {prefix + name for name in getattr(backbone, "no_weight_decay", set)()}
+        for group in groups:
+            name = names[group["params"][0]]
+            depth, num_layers = backbone.get_layer_depth(name, prefix)
+            group["lr"] = group.get("lr", self.base_lr) * self.rate ** (num_layers - 1 - depth)
+            if name in undecayed and "decay_mult" not in group and self.base_wd is not None:
+                group["weight_decay"] = 0.0
+        rates = [group["lr"] for group in groups]
+        print_log(
+            f"layer decay {self.rate} over {type(backbone).__name__}: learning rates from {min(rates):.3g} to {max(rates):.3g}",
+            logger="current",
+        )
+
+
+def find_backbone(model: nn.Module) -> tuple[nn.Module, str]:
+    """The module that knows the depths, and what stands before its parameters' names.
+
+    Raises:
+        ValueError: Neither the model's ``backbone`` nor, without one, the model itself has ``get_layer_depth``.
+    """
+    inner = getattr(model, "backbone", None)
+    backbone, prefix = (model, "") if inner is None else (inner, "backbone.")
+    if not hasattr(backbone, "get_layer_depth"):
+        raise ValueError(
+            f"layer-wise decay needs to know the depth of a parameter, and {type(backbone).__name__} has no get_layer_depth("
+            f"param_name, prefix): take a backbone that has one (all of csan_mm do), or leave the constructor out"
+        )
+    return backbone, prefix
