@@ -14,7 +14,7 @@ from csan_mm.backbones.base import DenseBackbone, check_choice, drop_path_rates,
 from csan_mm.layers.mlp import Mlp
 from csan_mm.layers.patches import PatchEmbed, PatchMerging
 from csan_mm.layers.windows import WindowGrid
-from csan_mm.mixers import build_mixer
+from csan_mm.mixers.build import build_mixer, widened
 from csan_mm.registry import MODELS
 
 NORM_EPS = 1e-5
@@ -41,11 +41,11 @@ class SwinBlock(nn.Module):
         mixer: Options of :func:`build_mixer`.
         version: 'v1' or 'v2'.
         ffn: 'mlp' or 'attention'.
-        mlp_ratio: Width of the MLP over C.
+        ffn_ratio: Width of the MLP, or within the second attention, over C.
     """
 
     def __init__(
-        self, embed_dims: int, drop_path: float, mixer: dict[str, Any], version: str, ffn: str, mlp_ratio: float
+        self, embed_dims: int, drop_path: float, mixer: dict[str, Any], version: str, ffn: str, ffn_ratio: float
     ) -> None:
         super().__init__()
         attention_drop = DropPath(drop_path if drop_path < 0.25 else drop_path / 3)
@@ -56,10 +56,10 @@ class SwinBlock(nn.Module):
         self.norm2 = nn.LayerNorm(embed_dims, eps=NORM_EPS)
         self.attn2, self.posinfo2, self.mlp = None, None, None
         if ffn == "attention":
-            self.attn2 = build_mixer(embed_dims=embed_dims, **mixer)
+            self.attn2 = build_mixer(embed_dims=embed_dims, **widened(mixer, embed_dims, ffn_ratio))
             self.posinfo2 = position_conv(embed_dims) if version == "v2" else None
         else:
-            self.mlp = Mlp(embed_dims, int(mlp_ratio * embed_dims))
+            self.mlp = Mlp(embed_dims, int(ffn_ratio * embed_dims))
         self.drop_path2 = DropPath(drop_path) if ffn == "mlp" else attention_drop
 
     def forward(self, x: Tensor, grid: WindowGrid) -> Tensor:
@@ -85,18 +85,22 @@ def attend(attn: nn.Module, posinfo: nn.Module | None, x: Tensor, grid: WindowGr
 
 
 class SwinStage(nn.Module):
-    """Optional down-sampling, then blocks whose windows are shifted in every second one."""
+    """Optional down-sampling, then blocks whose windows are shifted in every second one.
+
+    A mixer without scores has nothing to add a mask to: its windows are never shifted.
+    """
 
     def __init__(self, blocks: Sequence[SwinBlock], downsample: PatchMerging | None, window_size: int) -> None:
         super().__init__()
         self.window_size = window_size
+        self.shift = window_size // 2 if all(block.attn.has_scores for block in blocks) else 0
         self.downsample = downsample or nn.Identity()
         self.blocks = nn.ModuleList(blocks)
 
     def grids(self, x: Tensor) -> tuple[WindowGrid, WindowGrid]:
         """The plain and the shifted windows of a map."""
         _, H, W, _ = x.shape
-        return WindowGrid(H, W, self.window_size), WindowGrid(H, W, self.window_size, self.window_size // 2)
+        return WindowGrid(H, W, self.window_size), WindowGrid(H, W, self.window_size, self.shift)
 
 
 @MODELS.register_module()
@@ -109,7 +113,8 @@ class SwinCSaN(DenseBackbone):
     Args:
         arch: 'min', 'micro', 'tiny-slim', 'tiny', 'small', 'base', or a dict with ``embed_dims`` (width of stage 0, doubled by
             each further one), ``depths`` and ``num_heads``. Default: 'tiny'.
-        mixer: A registered mixer or a dict with its name and options, see :func:`csan_mm.mixers.build_mixer`. Default: 'csan'.
+        mixer: A registered mixer or a dict with its name and options, see :func:`csan_mm.mixers.build_mixer`. Windows of one
+            that forms no scores ('mala', 'linear', ...) have no position bias and are not shifted. Default: 'csan'.
         kappa: 'unbounded' or 'bounded', see :class:`csan_mm.mixers.CSaN`. Default: 'unbounded'.
         version: 'v1', or 'v2' with a depth-wise 7x7 convolution behind the attention. Default: 'v1'.
         granularity: 'unit' or 'head', see :class:`csan_mm.mixers.CSaN`. Default: 'unit'.
@@ -118,6 +123,8 @@ class SwinCSaN(DenseBackbone):
         patch_size: Stride of the stem. Default: 4.
         window_size: Side of the windows. Default: 7.
         mlp_ratio: Width of the MLP over that of its stage. Default: 4.
+        attention_ratio: Under ``ffn='attention'``, width and heads of the second attention over the first's; the paper's widened
+            stack has 2. Default: 1.
         qkv_bias: Whether q, k and v have a bias. Default: True.
         drop_path_rate: Stochastic depth of the last block; it grows linearly from 0. Default: 0.1.
         out_indices: See :class:`DenseBackbone`, like all that follow. Default: (0, 1, 2, 3).
@@ -143,6 +150,7 @@ class SwinCSaN(DenseBackbone):
         patch_size: int = 4,
         window_size: int = 7,
         mlp_ratio: float = 4.0,
+        attention_ratio: int = 1,
         qkv_bias: bool = True,
         drop_path_rate: float = 0.1,
         out_indices: int | Sequence[int] = (0, 1, 2, 3),
@@ -166,6 +174,7 @@ class SwinCSaN(DenseBackbone):
         self.window_size = window_size
         self.patch_embed = PatchEmbed(in_channels, width, patch_size, norm_eps=NORM_EPS)
         rates = drop_path_rates(drop_path_rate, depths)
+        ffn_ratio = mlp_ratio if ffn == "mlp" else attention_ratio
         shared = {
             "mixer": mixer,
             "kappa": kappa,
@@ -176,7 +185,7 @@ class SwinCSaN(DenseBackbone):
         self.layers = nn.ModuleList()
         for i in range(self.num_built):
             block_mixer = {**shared, "num_heads": heads[i]}
-            blocks = [SwinBlock(channels[i], rate, block_mixer, version, ffn, mlp_ratio) for rate in rates[i]]
+            blocks = [SwinBlock(channels[i], rate, block_mixer, version, ffn, ffn_ratio) for rate in rates[i]]
             downsample = PatchMerging(channels[i - 1], NORM_EPS) if i else None
             self.layers.append(SwinStage(blocks, downsample, window_size))
         self.finish()

@@ -16,7 +16,7 @@ from csan_mm.backbones.isotropic import IsotropicBackbone, refit_positions, resi
 from csan_mm.layers.mlp import Mlp
 from csan_mm.layers.patches import PatchEmbed
 from csan_mm.layers.windows import WindowGrid
-from csan_mm.mixers import build_mixer
+from csan_mm.mixers.build import build_mixer, widened
 from csan_mm.registry import MODELS
 
 NORM_EPS = 1e-6
@@ -38,7 +38,7 @@ class ViTBlock(nn.Module):
         drop_path: Stochastic depth rate of both branches.
         mixer: Options of :func:`build_mixer`.
         ffn: 'mlp' or 'attention' (a second attention in its place).
-        mlp_ratio: Width of the MLP over C.
+        ffn_ratio: Width of the MLP, or within the second attention, over C.
         window_size: Side of the windows the attention stays in; 0: it is global.
         layer_scale: Start of LayerScale's gains; ``None``: no LayerScale.
     """
@@ -49,7 +49,7 @@ class ViTBlock(nn.Module):
         drop_path: float,
         mixer: dict[str, Any],
         ffn: str,
-        mlp_ratio: float,
+        ffn_ratio: float,
         window_size: int,
         layer_scale: float | None,
     ) -> None:
@@ -58,8 +58,9 @@ class ViTBlock(nn.Module):
         self.norm1 = nn.LayerNorm(embed_dims, eps=NORM_EPS)
         self.attn = build_mixer(embed_dims=embed_dims, **mixer)
         self.norm2 = nn.LayerNorm(embed_dims, eps=NORM_EPS)
-        self.attn2 = build_mixer(embed_dims=embed_dims, **mixer) if ffn == "attention" else None
-        self.mlp = Mlp(embed_dims, int(mlp_ratio * embed_dims)) if ffn == "mlp" else None
+        wide = widened(mixer, embed_dims, ffn_ratio)
+        self.attn2 = build_mixer(embed_dims=embed_dims, **wide) if ffn == "attention" else None
+        self.mlp = Mlp(embed_dims, int(ffn_ratio * embed_dims)) if ffn == "mlp" else None
         self.ls1 = LayerScale(embed_dims, layer_scale) if layer_scale else nn.Identity()
         self.ls2 = LayerScale(embed_dims, layer_scale) if layer_scale else nn.Identity()
         self.drop_path1, self.drop_path2 = DropPath(drop_path), DropPath(drop_path)
@@ -98,7 +99,8 @@ class ViTCSaN(IsotropicBackbone):
         img_size: Side, or (H, W), of the images the position embedding is learned at. Default: 224.
         patch_size: Default: 16.
         in_channels: Default: 3.
-        mlp_ratio: Default: 4.
+        mlp_ratio: Width of the MLP over C. Default: 4.
+        attention_ratio: See :class:`SwinCSaN`. Default: 1.
         qkv_bias: Default: True.
         qk_norm: LayerNorm on each head's q and k. Default: False.
         with_cls_token: Whether a class token takes part. Default: True.
@@ -132,6 +134,7 @@ class ViTCSaN(IsotropicBackbone):
         patch_size: int = 16,
         in_channels: int = 3,
         mlp_ratio: float = 4.0,
+        attention_ratio: int = 1,
         qkv_bias: bool = True,
         qk_norm: bool = False,
         with_cls_token: bool = True,
@@ -181,10 +184,11 @@ class ViTCSaN(IsotropicBackbone):
         self.pos_embed = nn.Parameter(trunc_normal_(torch.zeros(1, rows, width), std=0.02))
         options = {"mixer": mixer, "kappa": kappa, "granularity": granularity, "num_heads": dims["num_heads"]}
         options |= {"qkv_bias": qkv_bias, **({"qk_norm": True} if qk_norm else {})}
+        ffn_ratio = mlp_ratio if ffn == "mlp" else attention_ratio
         rates = drop_path_rates(drop_path_rate, self.depths)
         windows = [0 if i in global_indices else window_size for i in range(self.num_built)]
         self.blocks = nn.ModuleList(
-            ViTBlock(width, rates[i][0], options, ffn, mlp_ratio, window, layer_scale)
+            ViTBlock(width, rates[i][0], options, ffn, ffn_ratio, window, layer_scale)
             for i, window in enumerate(windows)
         )
         self.norm = nn.LayerNorm(width, eps=NORM_EPS) if self.final_norm else None

@@ -35,18 +35,20 @@ class TokenMixer(nn.Module):
         num_heads: int,
         window_size: int | None = None,
         out_dims: int | None = None,
+        inner_dims: int | None = None,
         query_pool: int = 1,
     ) -> None:
         super().__init__()
         self.embed_dims = embed_dims
         self.out_dims = out_dims or embed_dims
-        if num_heads < 1 or self.out_dims % num_heads:
+        self.inner_dims = inner_dims or self.out_dims
+        if num_heads < 1 or self.inner_dims % num_heads:
             raise ValueError(
-                f"num_heads={num_heads} does not divide embed_dims={self.out_dims}: take a divisor of the width"
+                f"num_heads={num_heads} does not divide embed_dims={self.inner_dims}: take a divisor of the width"
             )
         self.num_heads = num_heads
         self.query_pool = query_pool
-        self.scale = (self.out_dims // num_heads) ** -0.5
+        self.scale = (self.inner_dims // num_heads) ** -0.5
         self.relative_position_bias_table: nn.Parameter | None = None
         if window_size is not None and self.has_scores:
             self._add_position_bias(window_size)
@@ -63,7 +65,7 @@ class TokenMixer(nn.Module):
 
     def add_qk_norm(self, qk_norm: bool) -> None:
         """LayerNorms over each head's q and k, or nothing."""
-        head_dims = self.out_dims // self.num_heads
+        head_dims = self.inner_dims // self.num_heads
         self.q_norm = nn.LayerNorm(head_dims, eps=1e-6) if qk_norm else nn.Identity()
         self.k_norm = nn.LayerNorm(head_dims, eps=1e-6) if qk_norm else nn.Identity()
 

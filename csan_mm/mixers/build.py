@@ -24,3 +24,10 @@ def build_mixer(mixer: str | dict[str, Any], kappa: str, granularity: str, **dim
     if cfg["type"] == "csan":
         cfg = {"kappa": kappa, "granularity": granularity, **cfg}
     return MIXERS.build({**cfg, **dims})
+
+
+def widened(mixer: dict[str, Any], embed_dims: int, ratio: float) -> dict[str, Any]:
+    """Options of :func:`build_mixer` for an attention of ``ratio`` times the width and heads, which comes back to C."""
+    if ratio == 1:
+        return mixer
+    return {**mixer, "num_heads": int(ratio * mixer["num_heads"]), "inner_dims": int(ratio * embed_dims)}

@@ -58,7 +58,8 @@ class CSaN(TokenMixer):
             fp16). Default: 'unbounded'.
         granularity: Gains of the two paths per 'unit' (channel) or per 'head'. Default: 'unit'.
         qk_norm: LayerNorm on each head's q and k, as timm has it. Default: False.
-        out_dims: Width of the output and of all that is split over heads. Default: ``embed_dims``.
+        out_dims: Width of the output. Default: ``embed_dims``.
+        inner_dims: Width that is split over the heads, C in the formulas. Default: ``out_dims``.
         query_pool: S, the number of successive tokens that share one query. Default: 1.
 
     Raises:
@@ -77,10 +78,11 @@ class CSaN(TokenMixer):
         granularity: str = "unit",
         qk_norm: bool = False,
         out_dims: int | None = None,
+        inner_dims: int | None = None,
         query_pool: int = 1,
     ) -> None:
-        super().__init__(embed_dims, num_heads, window_size, out_dims, query_pool)
-        width = self.out_dims
+        super().__init__(embed_dims, num_heads, window_size, out_dims, inner_dims, query_pool)
+        width = self.inner_dims
         self._check(kappa, granularity)
         hidden = max(width // 8, 24)
         gains = width if granularity == "unit" else num_heads
@@ -94,12 +96,12 @@ class CSaN(TokenMixer):
         self.kv = nn.Linear(hidden, gains)
         self.magk = nn.Linear(hidden, num_heads)
         self.temp = nn.Linear(hidden, num_heads)
-        self.proj = nn.Linear(width, width)
+        self.proj = nn.Linear(width, self.out_dims)
 
     def _check(self, kappa: str, granularity: str) -> None:
-        if self.out_dims % (4 * self.num_heads):
+        if self.inner_dims % (4 * self.num_heads):
             raise ValueError(
-                f"embed_dims={self.out_dims} cannot be split over num_heads={self.num_heads}: CSaN's u has a quarter of the "
+                f"embed_dims={self.inner_dims} cannot be split over num_heads={self.num_heads}: CSaN's u has a quarter of the "
                 f"width, so the width must be a multiple of {4 * self.num_heads}"
             )
         if kappa not in KAPPAS:

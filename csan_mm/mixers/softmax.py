@@ -20,6 +20,7 @@ class SoftmaxAttention(TokenMixer):
         qkv_bias: Whether q, k and v have a bias. Default: True.
         qk_norm: LayerNorm on each head's q and k, as timm has it. Default: False.
         out_dims: Width of the output. Default: ``embed_dims``.
+        inner_dims: Width that is split over the heads. Default: ``out_dims``.
         query_pool: Number of successive tokens that share one query, their maximum (Hiera). Default: 1.
     """
 
@@ -33,12 +34,13 @@ class SoftmaxAttention(TokenMixer):
         qkv_bias: bool = True,
         qk_norm: bool = False,
         out_dims: int | None = None,
+        inner_dims: int | None = None,
         query_pool: int = 1,
     ) -> None:
-        super().__init__(embed_dims, num_heads, window_size, out_dims, query_pool)
-        self.qkv = nn.Linear(embed_dims, 3 * self.out_dims, bias=qkv_bias)
+        super().__init__(embed_dims, num_heads, window_size, out_dims, inner_dims, query_pool)
+        self.qkv = nn.Linear(embed_dims, 3 * self.inner_dims, bias=qkv_bias)
         self.add_qk_norm(qk_norm)
-        self.proj = nn.Linear(self.out_dims, self.out_dims)
+        self.proj = nn.Linear(self.inner_dims, self.out_dims)
 
     def forward(self, x: Tensor, grid: tuple[int, int] | None = None, mask: Tensor | None = None) -> Tensor:
         """Mix tokens x (B, N, C) -> (B, n, C_out); the grid is not needed."""

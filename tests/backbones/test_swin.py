@@ -78,9 +78,11 @@ def test_parameter_counts_with_a_classifier(arch, version):
     [
         ({"arch": "min", "ffn": "attention", "mixer": "softmax"}, 8.6),
         ({"arch": "min", "ffn": "attention"}, 9.5),
+        ({"arch": "min", "ffn": "attention", "mixer": "softmax", "attention_ratio": 2}, 11.8),
+        ({"arch": "min", "ffn": "attention", "attention_ratio": 2}, 13.6),
         ({"arch": "tiny", "granularity": "head"}, 29.0),
     ],
-    ids=["attention-only-plain", "attention-only-csan", "head-wise"],
+    ids=["attention-only-plain", "attention-only-csan", "widened-plain", "widened-csan", "head-wise"],
 )
 def test_parameter_figures_of_the_paper(options, millions):
     with torch.device("meta"):

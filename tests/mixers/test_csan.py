@@ -156,7 +156,7 @@ def test_autocast_is_finite_and_near(dtype, window):
 
 def loop_pooled_csan(mixer: CSaN, x: Tensor, S: int) -> Tensor:
     """The formulas with pooled queries for one image x (N, C), bounded kappa, per unit."""
-    n, width = x.shape[0], mixer.out_dims
+    n, width = x.shape[0], mixer.inner_dims
     d, quarter = width // H, width // 4 // H
     qkv, u = mixer.qkv(x), mixer.u(x)
     q, k, v = qkv[:, :width], qkv[:, width : 2 * width], qkv[:, 2 * width :]
@@ -188,7 +188,7 @@ def loop_pooled_csan(mixer: CSaN, x: Tensor, S: int) -> Tensor:
 
 @torch.no_grad()
 def test_pooled_queries_equal_the_formulas_in_loops():
-    mixer = loud(CSaN(12, H, kappa="bounded", out_dims=C, query_pool=4))
+    mixer = loud(CSaN(12, H, kappa="bounded", out_dims=20, inner_dims=C, query_pool=4))
     x = torch.randn(B, 8, 12, dtype=torch.float64)
     expected = torch.stack([loop_pooled_csan(mixer, image, 4) for image in x])
     torch.testing.assert_close(mixer(x), expected, rtol=1e-9, atol=1e-9)
