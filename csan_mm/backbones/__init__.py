@@ -1,7 +1,8 @@
 """One file per macro-architecture; importing registers them."""
 
 from csan_mm.backbones.hiera import HieraCSaN
+from csan_mm.backbones.mavit import MAViT
 from csan_mm.backbones.swin import SwinCSaN
 from csan_mm.backbones.vit import ViTCSaN
 
-__all__ = ["HieraCSaN", "SwinCSaN", "ViTCSaN"]
+__all__ = ["HieraCSaN", "MAViT", "SwinCSaN", "ViTCSaN"]

@@ -4,9 +4,22 @@ Maps are (B, H, W, C) inside; a convolution sees them as (B, C, H, W) in channel
 h heads of width d = C / h, N = H W tokens. Parameter names and shapes are those of the official checkpoints.
 """
 
+import re
+from collections.abc import Sequence
+from typing import Any
 
+import torch
+from mmcv.cnn import build_norm_layer
+from timm.layers import DropPath, trunc_normal_
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
 
-
+from csan_mm.backbones.base import DenseBackbone, check_choice, drop_path_rates, resolve_arch
+from csan_mm.layers.rotary import Rotary2D, Rotation, rotate
+from csan_mm.mixers.base import merge_heads
+from csan_mm.mixers.linear import LinearOperator
+from csan_mm.mixers.mala import MALAOperator
+from csan_mm.registry import MODELS
 
 NORM_EPS = 1e-6
 
@@ -15,28 +28,372 @@ ARCHS = {
         "embed_dims": (64, 128, 256, 512),
         "depths": (2, 2, 6, 2),
         "num_heads": (1, 2, 4, 8),
-        "layer_scale": (True, True, True, True),
         "layer_scale_init_values": (1.0, 1.0, 1.0, 1.0),
     },
     "small": {
         "embed_dims": (64, 128, 320, 512),
         "depths": (3, 5, 9, 3),
         "num_heads": (1, 2, 5, 8),
-        "layer_scale": (True, True, True, True),
         "layer_scale_init_values": (1.0, 1.0, 1.0, 1.0),
     },
     "base": {
         "embed_dims": (96, 192, 384, 512),
         "depths": (4, 6, 12, 6),
         "num_heads": (1, 2, 6, 8),
-        "layer_scale": (True, True, True, True),
         "layer_scale_init_values": (1.0, 1.0, 1e-6, 1e-6),
     },
     "large": {
         "embed_dims": (96, 192, 448, 640),
         "depths": (4, 7, 19, 8),
         "num_heads": (1, 2, 7, 10),
-        "layer_scale": (True, True, True, True),
         "layer_scale_init_values": (1e-6, 1e-6, 1e-6, 1e-6),
     },
 }
+
+
+class SoftmaxOperator(nn.Module):
+    """softmax_j(d^-0.5 q~_i . k~_j) v_j on heads, q~ and k~ rotated: q, k, v (B, h, N, d) -> (B, h, N, d).
+
+    Args:
+        num_heads: h.
+        head_dims: d.
+    """
+
+    def __init__(self, num_heads: int, head_dims: int) -> None:
+        super().__init__()
+        self.scale = head_dims**-0.5
+
+    def forward(self, q: Tensor, k: Tensor, v: Tensor, rotation: Rotation) -> Tensor:
+        """Attend, with q and k turned by ``rotation``."""
+        return scaled_dot_product_attention(rotate(q, rotation), rotate(k, rotation), v, scale=self.scale)
+
+
+#: Kinds of attention: all act on q, k, v of one block's ``qkvo``, and none has parameters unless it is told to learn some.
+OPERATORS = {"mala": MALAOperator, "linear": LinearOperator, "softmax": SoftmaxOperator}
+
+
+def apply_nchw(module: nn.Module, x: Tensor) -> Tensor:
+    """A convolution or batch norm on a map (B, H, W, C), without moving memory."""
+    return module(x.permute(0, 3, 1, 2)).permute(0, 2, 3, 1)
+
+
+class ChannelNorm(nn.Module):
+    """LayerNorm over the channels of a map, under the name the checkpoints have; (B, H, W, C) -> (B, H, W, C)."""
+
+    def __init__(self, embed_dims: int) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(embed_dims, eps=NORM_EPS)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Norm each cell."""
+        return self.norm(x)
+
+
+class GatedAttention(nn.Module):
+    """proj((operator(q, k, v) + dwconv5x5(v)) * o), with q, k, v, o = qkvo(x); (B, H, W, C) -> (B, H, W, C).
+
+    Args:
+        embed_dims: C.
+        num_heads: h.
+        operator: Kind of attention as ``type``, and its options.
+    """
+
+    def __init__(self, embed_dims: int, num_heads: int, operator: dict[str, Any]) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.qkvo = nn.Conv2d(embed_dims, 4 * embed_dims, 1)
+        self.lepe = nn.Conv2d(embed_dims, embed_dims, 5, padding=2, groups=embed_dims)
+        options = {key: value for key, value in operator.items() if key != "type"}
+        self.operator = OPERATORS[operator["type"]](num_heads, embed_dims // num_heads, **options)
+        self.proj = nn.Conv2d(embed_dims, embed_dims, 1)
+
+    def forward(self, x: Tensor, rotation: Rotation) -> Tensor:
+        """Attend over the whole map."""
+        q, k, v, o = apply_nchw(self.qkvo, x).chunk(4, dim=-1)  # (B, H, W, C) each
+        y = self.operator(self.split_heads(q), self.split_heads(k), self.split_heads(v), rotation)  # (B, h, N, d)
+        y = merge_heads(y).view_as(x) + apply_nchw(self.lepe, v)
+        return apply_nchw(self.proj, y * o)
+
+    def split_heads(self, x: Tensor) -> Tensor:
+        """(B, H, W, C) -> (B, h, N, d)."""
+        return x.flatten(1, 2).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+
+
+class ConvFFN(nn.Module):
+    """fc2(y + dwconv3x3(y)), y = GELU(fc1(x)); (B, H, W, C) -> (B, H, W, C).
+
+    Args:
+        embed_dims: C.
+        hidden_dims: Width of y.
+    """
+
+    def __init__(self, embed_dims: int, hidden_dims: int) -> None:
+        super().__init__()
+        self.fc1 = nn.Conv2d(embed_dims, hidden_dims, 1)
+        self.act = nn.GELU()
+        self.dwconv = nn.Conv2d(hidden_dims, hidden_dims, 3, padding=1, groups=hidden_dims)
+        self.fc2 = nn.Conv2d(hidden_dims, embed_dims, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Run the network on each cell and its neighbours."""
+        y = self.act(apply_nchw(self.fc1, x))
+        return apply_nchw(self.fc2, y + apply_nchw(self.dwconv, y))
+
+
+class MAViTBlock(nn.Module):
+    """x += dwconv3x3(x); x += drop(gamma_1 attn(norm1(x))); x += drop(gamma_2 ffn(norm2(x))); (B, H, W, C) -> (B, H, W, C).
+
+    Args:
+        embed_dims: C.
+        num_heads: h.
+        operator: See :class:`GatedAttention`.
+        mlp_ratio: Width of the FFN over C.
+        drop_path: Stochastic depth rate of both branches.
+        layer_scale: Start of gamma; ``None``: no gamma.
+    """
+
+    def __init__(
+        self,
+        embed_dims: int,
+        num_heads: int,
+        operator: dict[str, Any],
+        mlp_ratio: float,
+        drop_path: float,
+        layer_scale: float | None,
+    ) -> None:
+        super().__init__()
+        self.pos = nn.Conv2d(embed_dims, embed_dims, 3, padding=1, groups=embed_dims)
+        self.norm1 = ChannelNorm(embed_dims)
+        self.attn = GatedAttention(embed_dims, num_heads, operator)
+        self.norm2 = ChannelNorm(embed_dims)
+        self.ffn = ConvFFN(embed_dims, int(mlp_ratio * embed_dims))
+        self.drop_path = DropPath(drop_path)
+        self.gamma_1, self.gamma_2 = None, None
+        if layer_scale is not None:
+            self.gamma_1 = nn.Parameter(torch.full((1, embed_dims, 1, 1), float(layer_scale)))
+            self.gamma_2 = nn.Parameter(torch.full((1, embed_dims, 1, 1), float(layer_scale)))
+
+    def forward(self, x: Tensor, rotation: Rotation) -> Tensor:
+        """Run the block on a map whose cells' places are in ``rotation``."""
+        x = x + apply_nchw(self.pos, x)
+        x = x + self.drop_path(scaled(self.attn(self.norm1(x), rotation), self.gamma_1))
+        return x + self.drop_path(scaled(self.ffn(self.norm2(x)), self.gamma_2))
+
+
+def scaled(x: Tensor, gamma: Tensor | None) -> Tensor:
+    """A map (B, H, W, C) times layer scale (1, C, 1, 1), if there is one."""
+    return x if gamma is None else x * gamma.flatten()
+
+
+class Downsample(nn.Module):
+    """conv3x3 of stride 2, then a batch norm: (B, H, W, C) -> (B, ceil(H/2), ceil(W/2), C')."""
+
+    def __init__(self, in_channels: int, out_channels: int, norm_cfg: dict[str, Any]) -> None:
+        super().__init__()
+        self.reduction = nn.Conv2d(in_channels, out_channels, 3, stride=2, padding=1)
+        self.norm = build_norm_layer(norm_cfg, out_channels)[1]
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Halve the map."""
+        return self.norm(self.reduction(x.permute(0, 3, 1, 2))).permute(0, 2, 3, 1)
+
+
+class ConvStem(nn.Module):
+    """Four 3x3 convolutions with batch norms, strides 2, 1, 1, 2: (B, 3, H, W) -> (B, ceil(H/4), ceil(W/4), C)."""
+
+    def __init__(self, in_channels: int, embed_dims: int, norm_cfg: dict[str, Any]) -> None:
+        super().__init__()
+        half = embed_dims // 2
+        layers = []
+        for before, width, stride in [(in_channels, half, 2), (half, half, 1), (half, half, 1), (half, embed_dims, 2)]:
+            conv = nn.Conv2d(before, width, 3, stride=stride, padding=1)
+            layers += [conv, build_norm_layer(norm_cfg, width)[1], nn.GELU()]
+        self.proj = nn.Sequential(*layers[:-1])
+
+    def forward(self, image: Tensor) -> Tensor:
+        """Embed an image."""
+        return self.proj(image.contiguous(memory_format=torch.channels_last)).permute(0, 2, 3, 1)
+
+
+class MAViTStage(nn.Module):
+    """Blocks that share one rotation, then optional down-sampling to the next stage's map."""
+
+    def __init__(self, blocks: Sequence[MAViTBlock], head_dims: int, downsample: Downsample | None) -> None:
+        super().__init__()
+        self.RoPE = Rotary2D(head_dims, persistent=True)
+        self.blocks = nn.ModuleList(blocks)
+        self.downsample = downsample
+
+
+@MODELS.register_module()
+class MAViT(DenseBackbone):
+    """MAViT: image (B, 3, H, W) -> maps at strides 4, 8, 16, 32, any H and W.
+
+    Stages 1 and 2 attend linearly (MALA), stages 3 and 4 by softmax, with the same parameters.
+
+    Args:
+        arch: 'tiny', 'small', 'base', 'large', or a dict with ``embed_dims`` (one width per stage), ``depths``, ``num_heads``
+            and optionally ``layer_scale`` (a bool per stage, default True) and ``layer_scale_init_values`` (a number per
+            stage, default 1). Default: 'tiny'.
+        attention: Kind of attention: one for all stages, or one entry per stage. An entry is a kind or a sequence with one
+            kind per block. A kind is 'mala', 'linear', 'softmax', or a dict with that name as ``type`` and the options of
+            :class:`MALAOperator` or :class:`LinearOperator`. Default: ('mala', 'mala', 'softmax', 'softmax').
+        in_channels: Channels of the image. Default: 3.
+        mlp_ratio: Width of the FFN over that of its stage. Default: 3.5.
+        conv_norm_cfg: The norms behind the convolutions of the stem and between stages: BN, SyncBN, with or without
+            ``requires_grad``. Default: ``dict(type='BN')``.
+        drop_path_rate: Stochastic depth of the last block; it grows linearly from 0. Default: 0.1.
+        out_indices: See :class:`DenseBackbone`, like all that follow. Default: (0, 1, 2, 3).
+        frozen_stages: Default: -1.
+        norm_eval: Default: False.
+        with_cp: Default: False.
+        norm_cfg: Default: ``dict(type='LN', eps=1e-6)``.
+        init_cfg: Default: None.
+
+    Raises:
+        ValueError: An argument no network can be built from; the message says what would do.
+    """
+
+    def __init__(
+        self,
+        arch: str | dict[str, Any] = "tiny",
+        attention: str | dict[str, Any] | Sequence[Any] = ("mala", "mala", "softmax", "softmax"),
+        in_channels: int = 3,
+        mlp_ratio: float = 3.5,
+        conv_norm_cfg: dict[str, Any] = {"type": "BN"},  # noqa: B006 (plain data for configs, never changed)
+        drop_path_rate: float = 0.1,
+        out_indices: int | Sequence[int] = (0, 1, 2, 3),
+        frozen_stages: int = -1,
+        norm_eval: bool = False,
+        with_cp: bool = False,
+        norm_cfg: dict[str, Any] | None = {"type": "LN", "eps": NORM_EPS},  # noqa: B006
+        init_cfg: dict[str, Any] | list[dict[str, Any]] | None = None,
+    ) -> None:
+        dims = resolve_dims(arch)
+        widths, depths, heads = dims["embed_dims"], dims["depths"], dims["num_heads"]
+        operators = resolve_attention(attention, depths)
+        strides = [4 * 2**i for i in range(len(depths))]
+        super().__init__(widths, strides, depths, out_indices, frozen_stages, norm_eval, with_cp, norm_cfg, init_cfg)
+        self.patch_embed = ConvStem(in_channels, widths[0], conv_norm_cfg)
+        rates = drop_path_rates(drop_path_rate, depths)
+        scales = [start if on else None for on, start in zip(dims["layer_scale"], dims["layer_scale_init_values"])]
+        self.layers = nn.ModuleList()
+        for i in range(self.num_built):
+            blocks = [
+                MAViTBlock(widths[i], heads[i], operator, mlp_ratio, rate, scales[i])
+                for operator, rate in zip(operators[i], rates[i])
+            ]
+            downsample = Downsample(widths[i], widths[i + 1], conv_norm_cfg) if i + 1 < self.num_built else None
+            self.layers.append(MAViTStage(blocks, widths[i] // heads[i], downsample))
+        self.apply(init_conv_)
+        self.finish()
+
+    def forward(self, image: Tensor) -> tuple[Tensor, ...]:
+        """Image (B, in_channels, H, W) -> one map per ``out_indices``."""
+        x = self.patch_embed(image)  # (B, ceil(H/4), ceil(W/4), C)
+        outputs = []
+        for i, stage in enumerate(self.layers):
+            rotation = stage.RoPE(x.shape[1:3])
+            for block in stage.blocks:
+                x = self.run_block(block, x, rotation)
+            if i in self.out_indices:
+                outputs.append(self.output(x, i, image))
+            if stage.downsample is not None:
+                x = stage.downsample(x)
+        return tuple(outputs)
+
+    def parts(self) -> list[list[nn.Module | nn.Parameter]]:
+        """The stem, then the stages; the down-sampling between two belongs to the later one."""
+        before = [None, *[stage.downsample for stage in self.layers]]
+        return [
+            [self.patch_embed],
+            *[[*([down] if down is not None else []), stage.blocks] for down, stage in zip(before, self.layers)],
+        ]
+
+    def block_of(self, param_name: str) -> int | None:
+        """Down-sampling counts as part of the block it stands before."""
+        if param_name.startswith("patch_embed."):
+            return -1
+        if not param_name.startswith("layers."):
+            return None
+        _, stage, kind, block, *_ = param_name.split(".")
+        done = sum(self.depths[: int(stage)])
+        return done + (int(block) if kind == "blocks" else self.depths[int(stage)])
+
+    @property
+    def unbuilt_prefixes(self) -> tuple[str, ...]:
+        """The stages above the highest returned level, and the way to them."""
+        above = tuple(f"layers.{i}." for i in range(self.num_built, len(self.depths)))
+        return (f"layers.{self.num_built - 1}.downsample.", *above) if above else ()
+
+    def guess_arch(self, state: dict[str, Tensor]) -> str | None:
+        """By widths and depths: a named variant, or the dict."""
+        blocks = {tuple(map(int, found.groups())) for name in state if (found := _BLOCK.match(name))}
+        if not blocks:
+            return None
+        stages = sorted({stage for stage, _ in blocks})
+        depths = tuple(sum(stage == i for stage, _ in blocks) for i in stages)
+        firsts = [state.get(f"layers.{i}.blocks.0.attn.proj.weight") for i in stages]
+        if any(weight is None for weight in firsts):
+            return None
+        widths = tuple(weight.shape[0] for weight in firsts)
+        names = [name for name, dims in ARCHS.items() if (dims["embed_dims"], dims["depths"]) == (widths, depths)]
+        return repr(names[0]) if names else f"dict(embed_dims={widths}, depths={depths}, ...)"
+
+
+_BLOCK = re.compile(r"layers\.(\d+)\.blocks\.(\d+)\.")
+
+
+def init_conv_(module: nn.Module) -> None:
+    """Every convolution starts from a truncated normal 0.02 and a zero bias. For ``module.apply``."""
+    if isinstance(module, nn.Conv2d):
+        trunc_normal_(module.weight, std=0.02)
+        nn.init.zeros_(module.bias)
+
+
+def resolve_dims(arch: str | dict[str, Any]) -> dict[str, Any]:
+    """The dims of a variant, one entry per stage in each.
+
+    Raises:
+        ValueError: An unknown name or key, lists of different lengths, widths that cannot be halved or split over heads.
+    """
+    dims = resolve_arch(arch, ARCHS, optional=("layer_scale", "layer_scale_init_values"))
+    stages = len(dims["depths"])
+    dims = {"layer_scale": (True,) * stages, "layer_scale_init_values": (1.0,) * stages, **dims}
+    lengths = {key: len(value) for key, value in dims.items()}
+    if set(lengths.values()) != {stages}:
+        raise ValueError(f"arch={arch!r} must have one entry per stage in each list, got {lengths}")
+    for width, heads in zip(dims["embed_dims"], dims["num_heads"]):
+        if heads < 1 or width % heads:
+            raise ValueError(f"num_heads={heads} does not divide embed_dims={width}: take a divisor of the width")
+    if dims["embed_dims"][0] % 2:
+        raise ValueError(f"embed_dims={dims['embed_dims'][0]}: the stem halves the first width, take an even one")
+    return dims
+
+
+def resolve_attention(
+    attention: str | dict[str, Any] | Sequence[Any], depths: Sequence[int]
+) -> list[list[dict[str, Any]]]:
+    """The operator of each block as a dict with ``type``, from what :class:`MAViT` takes.
+
+    Raises:
+        ValueError: Not one entry per stage, or per block of a stage; an unknown kind.
+    """
+    stages = [attention] * len(depths) if isinstance(attention, str | dict) else list(attention)
+    if len(stages) != len(depths):
+        raise ValueError(
+            f"attention={attention!r} has {len(stages)} entries for {len(depths)} stages: give one kind, or one entry per stage"
+        )
+    blocks = [[entry] * depth if isinstance(entry, str | dict) else list(entry) for entry, depth in zip(stages, depths)]
+    for i, (kinds, depth) in enumerate(zip(blocks, depths)):
+        if len(kinds) != depth:
+            raise ValueError(
+                f"attention={attention!r} has {len(kinds)} kinds for the {depth} blocks of stage {i}: give one, or one per block"
+            )
+    return [[_operator(kind) for kind in kinds] for kinds in blocks]
+
+
+def _operator(kind: str | dict[str, Any]) -> dict[str, Any]:
+    operator = {"type": kind} if isinstance(kind, str) else dict(kind)
+    check_choice("attention", operator.get("type"), tuple(OPERATORS))
+    return operator

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from csan_mm.checkpoint import hiera, swin, vit
+from csan_mm.checkpoint import hiera, mavit, swin, vit
 from csan_mm.checkpoint.files import CheckpointError, strip_prefixes
 
 StateDict = dict[str, Tensor]
@@ -47,6 +47,7 @@ SOURCES: dict[str, Source] = {
     "csan-hiera": Source(hiera.from_timm, hiera.is_csan),
     "timm-hiera": Source(hiera.from_timm, hiera.is_timm, (OUTPUT_NORMS, *vit.CSAN_OWN)),
     "meta-hiera": Source(hiera.from_meta, hiera.is_meta, (OUTPUT_NORMS, *vit.CSAN_OWN)),
+    "mala": Source(mavit.from_mala, mavit.is_mala),
 }
 
 

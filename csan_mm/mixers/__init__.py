@@ -3,6 +3,8 @@
 from csan_mm.mixers.base import TokenMixer
 from csan_mm.mixers.build import build_mixer
 from csan_mm.mixers.csan import CSaN
+from csan_mm.mixers.linear import LinearAttention
+from csan_mm.mixers.mala import MALA
 from csan_mm.mixers.softmax import SoftmaxAttention
 
-__all__ = ["CSaN", "SoftmaxAttention", "TokenMixer", "build_mixer"]
+__all__ = ["MALA", "CSaN", "LinearAttention", "SoftmaxAttention", "TokenMixer", "build_mixer"]

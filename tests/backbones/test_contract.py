@@ -25,6 +25,11 @@ HIERA = {
     "img_size": 64,
 }
 
+MAVIT = {
+    "type": "csan_mm.MAViT",
+    "arch": {"embed_dims": (8, 16, 16, 24), "depths": (1, 2, 1, 1), "num_heads": (1, 2, 2, 3)},
+}
+
 #: Small instances of every family and of what changes its data flow.
 BACKBONES = {
     "swin-csan": SWIN,
@@ -37,6 +42,8 @@ BACKBONES = {
     "vit-attention-only": {**VIT, "ffn": "attention"},
     "hiera-csan": HIERA,
     "hiera-softmax": {**HIERA, "mixer": "softmax", "abs_win_pos_embed": True},
+    "swin-mala": {**SWIN, "mixer": "mala"},
+    "mavit": MAVIT,
 }
 SIZES = [(1, 1), (3, 50), (33, 47), (64, 96), (75, 31)]
 
