@@ -3,21 +3,25 @@
 Importing it registers everything; ``custom_imports = dict(imports=['csan_mm'])`` is all a config needs.
 """
 
+import sys as _sys
 from importlib import util as _util
 
-if _util.find_spec("mmengine") is None:
-    raise ImportError(
-        "csan_mm needs the OpenMMLab packages, and mmengine is not installed. Install one of their two lines: "
-        "pip install 'csan_mm[onedl]' (maintained, torch >= 2.4) or "
-        "pip install 'csan_mm[openmmlab]' (the original packages, torch 2.1)."
-    )
+from csan_mm.version import __version__
 
-from csan_mm.ops import ext as _ext
+# `python -m csan_mm doctor` has to answer where the imports below fail. argv[0] is '-m' while Python looks for the module.
+if _sys.argv[:2] != ["-m", "doctor"]:
+    if _util.find_spec("mmengine") is None:
+        raise ImportError(
+            "csan_mm needs the OpenMMLab packages, and mmengine is not installed. Install one of their two lines: "
+            "pip install 'csan_mm[onedl]' (maintained, torch >= 2.4) or "
+            "pip install 'csan_mm[openmmlab]' (the original packages, torch 2.1)."
+        )
 
-# Before anything imports mmcv.ops: where no compiled mmcv._ext exists, torchvision's operators stand in for it.
-_ext.install()
+    from csan_mm.ops import ext as _ext
 
-from csan_mm import backbones, checkpoint, engine, necks  # noqa: E402
-from csan_mm.version import __version__  # noqa: E402
+    # Before anything imports mmcv.ops: where no compiled mmcv._ext exists, torchvision's operators stand in for it.
+    _ext.install()
+
+    from csan_mm import backbones, checkpoint, engine, necks
 
 __all__ = ["__version__", "backbones", "checkpoint", "engine", "necks"]

@@ -51,14 +51,19 @@ def as_json(findings: Iterable[Finding]) -> str:
     return json.dumps({"exit_code": worst, "findings": rows}, indent=2)
 
 
-def as_text(findings: Iterable[Finding]) -> str:
-    """Findings for reading, the worst first; those that say the same of many subjects are one entry with examples."""
+def as_text(findings: Iterable[Finding], examples: int = EXAMPLES) -> str:
+    """Findings for reading, the worst first; those that say the same of many subjects are one entry.
+
+    Args:
+        findings: All of them.
+        examples: How many subjects such an entry shows. Default: 5.
+    """
     groups: dict[tuple[Severity, str, str, str], list[str]] = {}
     for finding in findings:
         key = (finding.severity, finding.where, finding.says, finding.cure)
         groups.setdefault(key, []).append(finding.subject)
     ordered = sorted(groups.items(), key=lambda group: -group[0][0])
-    return "\n".join(_entry(*key, subjects) for key, subjects in ordered)
+    return "\n".join(_entry(*key, subjects, examples) for key, subjects in ordered)
 
 
 def summary(findings: Iterable[Finding]) -> str:
@@ -68,11 +73,11 @@ def summary(findings: Iterable[Finding]) -> str:
     return f"{faults} fault{'s' * (faults != 1)}, {warnings} warning{'s' * (warnings != 1)}"
 
 
-def _entry(severity: Severity, where: str, says: str, cure: str, subjects: list[str]) -> str:
+def _entry(severity: Severity, where: str, says: str, cure: str, subjects: list[str], examples: int) -> str:
     head = f"{severity.name.lower():8}{where + ': ' if where else ''}"
     if len(subjects) == 1:
         lines = [f"{head}{subjects[0]}: {says}"]
     else:
-        lines = [f"{head}{says} ({len(subjects)})", *(f"{'':10}{subject}" for subject in subjects[:EXAMPLES])]
-        lines += [f"{'':10}and {len(subjects) - EXAMPLES} more"] if len(subjects) > EXAMPLES else []
+        lines = [f"{head}{says} ({len(subjects)})", *(f"{'':10}{subject}" for subject in subjects[:examples])]
+        lines += [f"{'':10}and {len(subjects) - examples} more"] if len(subjects) > examples else []
     return "\n".join(lines + ([f"{'':10}-> {cure}"] if cure else []))
