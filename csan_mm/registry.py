@@ -1,6 +1,7 @@
 """csan_mm's registries: children of mmengine's root ones, so that ``type='csan_mm.SwinCSaN'`` builds from any OpenMMLab scope."""
 
 import difflib
+from importlib import import_module
 from typing import Any
 
 from mmengine import registry as root
@@ -20,11 +21,20 @@ class SuggestingRegistry(Registry):
 
         Raises:
             KeyError: No registry in reach knows the name; the message lists the near ones.
+            ImportError: It needs a package that is not installed.
         """
         found = super().get(key)
         if found is None:
+            self._import_on_demand(key)
+            found = super().get(key)
+        if found is None:
             raise KeyError(self._not_found(key))
         return found
+
+    def _import_on_demand(self, key: str) -> None:
+        """Locations may leave types for the day they are asked for (a module's ``__getattr__``), as csan_mm.heads does."""
+        for location in self._locations:
+            getattr(import_module(location), key.split(".")[-1], None)
 
     def __contains__(self, key: str) -> bool:
         return super().get(key) is not None
@@ -47,4 +57,5 @@ MODELS = _child("model", root.MODELS, "csan_mm.backbones", "csan_mm.necks", "csa
 MIXERS = _child("mixer", None, "csan_mm.mixers")
 WEIGHT_INITIALIZERS = _child("weight initializer", root.WEIGHT_INITIALIZERS, "csan_mm.checkpoint")
 OPTIM_WRAPPER_CONSTRUCTORS = _child("optimizer wrapper constructor", root.OPTIM_WRAPPER_CONSTRUCTORS, "csan_mm.engine")
+OPTIMIZERS = _child("optimizer", root.OPTIMIZERS, "csan_mm.engine")
 HOOKS = _child("hook", root.HOOKS, "csan_mm.engine")
