@@ -124,7 +124,7 @@ def test_unreadable_config(tool, tmp_path, script, content, reason):
 def test_checkpoint_of_another_architecture(tool, tiny_config, tmp_path):
     config = tiny_config()
     assert tool("train.py", config, "--work-dir", "w").code == 0
-    other = ["--cfg-options", "model.backbone.arch.depths=(1,1,2,1)", "model.bbox_head.num_classes=4"]
+    other = ["--cfg-options", "model.backbone.arch.depths=(1,1,2,1)", "model.bbox_head.num_classes=12"]
     for ended in (
         tool("test.py", config, "w/iter_2.pth", "--work-dir", "t", *other),
         tool("train.py", config, "--resume", "w/iter_2.pth", "--work-dir", "r", *other),
@@ -144,6 +144,15 @@ def test_checkpoint_of_another_architecture(tool, tiny_config, tmp_path):
     assert "no weight of alien.pth (stem.weight, ...) fits RetinaNet" in error_lines(ended.err)[0]
 
 
+PILLOW_OR_OPENCV = """
+train_dataloader.update(dataset=dict(data_root={root!r}, pipeline=[
+    dict(type='LoadImageFromFile', imdecode_backend={backend!r}),
+    dict(type='LoadAnnotations', with_bbox=True),
+    dict(type='PackDetInputs', meta_keys=('img_path', 'img_shape', 'ori_shape')),
+]))
+"""
+
+
 @pytest.mark.parametrize(("content", "backend"), [(b"not an image", "cv2"), (b"", "cv2"), (b"text", "pillow")])
 def test_non_image_file_is_named(tool, tiny_config, tmp_path, digits_root, content, backend):
     """OpenCV returns nothing, or fails without a name; Pillow fails without a name."""
@@ -151,12 +160,7 @@ def test_non_image_file_is_named(tool, tiny_config, tmp_path, digits_root, conte
     shutil.copytree(digits_root / "coco", root)
     bad = sorted((root / "train").iterdir())[3]
     bad.write_bytes(content)
-    more = f"train_dataloader = dict(dataset=dict(data_root={str(root)!r}))\n"
-    more += f"train_dataloader['dataset']['pipeline'] = [dict(type='LoadImageFromFile', imdecode_backend={backend!r}), "
-    more += "dict(type='LoadAnnotations', with_bbox=True), dict(type='PackDetInputs', meta_keys=('img_path',))]\n"
-    config = tiny_config(
-        more=more.replace("train_dataloader = ", "train_dataloader.update(").replace("))\n", ")))\n", 1)
-    )
+    config = tiny_config(more=PILLOW_OR_OPENCV.format(root=str(root), backend=backend))
     ended = tool("train.py", config, "--work-dir", "w", "--cfg-options", "train_cfg.max_iters=5")
     assert ended.code == 1
     (line,) = error_lines(ended.err)

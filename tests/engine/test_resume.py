@@ -1,0 +1,158 @@
+"""Resuming: which checkpoint is taken, and that files are read without executing anything."""
+
+import os
+import pickle
+from pathlib import Path
+
+import pytest
+import torch
+from mmengine.config import Config
+from mmengine.logging import HistoryBuffer
+from mmengine.runner import CheckpointLoader
+from mmengine.runner.checkpoint import _load_checkpoint
+
+from csan_mm.checkpoint import CheckpointError
+from csan_mm.engine.resume import choose_checkpoint, find_resumable, read_checkpoints_safely
+
+
+class Evil:
+    """Unpickling it would make a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __reduce__(self) -> tuple:
+        return os.mkdir, (str(self.folder),)
+
+
+def write(path: Path, **more: object) -> Path:
+    buffer = HistoryBuffer()
+    buffer.update(0.5)
+    content = {
+        "state_dict": {"w": torch.ones(9)},
+        "meta": {"epoch": 1},
+        "optimizer": {},
+        "message_hub": {"loss": buffer},
+    }
+    torch.save(content | more, path)
+    return path
+
+
+@pytest.fixture
+def work_dir(tmp_path: Path) -> Path:
+    """Three epochs, the last one being the last checkpoint."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    for epoch in (1, 2, 10):
+        write(folder / f"epoch_{epoch}.pth")
+    (folder / "last_checkpoint").write_text(str(folder / "epoch_10.pth"))
+    return folder
+
+
+def truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def test_takes_the_last(work_dir):
+    assert find_resumable(work_dir).name == "epoch_10.pth"
+
+
+def test_falls_back_from_truncated_ones_and_says_so(work_dir, capfd):
+    truncate(work_dir / "epoch_10.pth")
+    (work_dir / "epoch_2.pth").write_bytes(b"")
+    assert find_resumable(work_dir).name == "epoch_1.pth"
+    log = "".join(capfd.readouterr())
+    assert log.count("WARNING") == 2
+    for name in ("epoch_10.pth is not a readable checkpoint", "epoch_2.pth", "resuming from"):
+        assert name in log
+
+
+def test_falls_back_backwards_only(work_dir):
+    """epoch_11 is of an earlier, longer run: the last checkpoint of this one is epoch_2."""
+    (work_dir / "last_checkpoint").write_text(str(work_dir / "epoch_2.pth"))
+    truncate(work_dir / "epoch_2.pth")
+    write(work_dir / "iter_1.pth")
+    assert find_resumable(work_dir).name == "epoch_1.pth"
+
+
+def test_last_one_was_removed(work_dir):
+    (work_dir / "epoch_10.pth").unlink()
+    assert find_resumable(work_dir).name == "epoch_2.pth"
+
+
+def test_only_broken_ones_are_an_error(work_dir):
+    for path in work_dir.glob("*.pth"):
+        truncate(path)
+    with pytest.raises(CheckpointError, match=r"no checkpoint in .* can be resumed from: .*epoch_10.*epoch_2.*epoch_1"):
+        find_resumable(work_dir)
+
+
+def test_moved_work_dir(work_dir, tmp_path):
+    """last_checkpoint holds the old, absolute path; a copy takes its own file even while the old one is there."""
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for path in work_dir.iterdir():
+        (copy / path.name).write_bytes(path.read_bytes())
+    assert find_resumable(copy) == copy / "epoch_10.pth"
+    moved = work_dir.rename(tmp_path / "moved")
+    assert find_resumable(moved) == moved / "epoch_10.pth"
+    truncate(moved / "epoch_10.pth")
+    assert find_resumable(moved) == moved / "epoch_2.pth"
+
+
+def test_checkpoints_in_another_folder(work_dir, tmp_path):
+    """CheckpointHook(out_dir=...): the pointer stays in the work dir."""
+    elsewhere = tmp_path / "elsewhere"
+    work_dir.rename(elsewhere)
+    work_dir.mkdir()
+    (work_dir / "last_checkpoint").write_text(str(elsewhere / "epoch_10.pth"))
+    assert find_resumable(work_dir) == elsewhere / "epoch_10.pth"
+
+
+def test_weights_alone_are_no_training(work_dir):
+    torch.save({"state_dict": {}}, work_dir / "best.pth")
+    cfg = Config({"work_dir": str(work_dir)})
+    with pytest.raises(CheckpointError, match=r"best.pth has no meta, message_hub, optimizer, .*load_from="):
+        choose_checkpoint(cfg, str(work_dir / "best.pth"))
+
+
+@pytest.mark.parametrize(
+    ("option", "settings", "resume", "load_from"),
+    [
+        (None, {}, False, None),
+        (None, {"load_from": "weights.pth"}, False, "weights.pth"),
+        ("auto", {"load_from": "weights.pth"}, True, "epoch_10.pth"),
+        (None, {"resume": True}, True, "epoch_10.pth"),
+        ("epoch_1.pth", {}, True, "epoch_1.pth"),
+        (None, {"resume": True, "load_from": "epoch_2.pth"}, True, "epoch_2.pth"),
+    ],
+)
+def test_choice_by_option_and_config(work_dir, monkeypatch, option, settings, resume, load_from):
+    monkeypatch.chdir(work_dir)
+    cfg = Config({"work_dir": ".", **settings})
+    choose_checkpoint(cfg, option)
+    assert (cfg.resume, cfg.get("load_from")) == (resume, load_from)
+
+
+def test_nothing_to_resume_from_starts_with_the_config_s_weights(tmp_path):
+    cfg = Config({"work_dir": str(tmp_path), "load_from": "weights.pth"})
+    choose_checkpoint(cfg, "auto")
+    assert (cfg.resume, cfg.load_from) == (False, "weights.pth")
+
+
+def test_a_file_that_would_run_code_is_refused(work_dir, tmp_path):
+    proof = tmp_path / "executed"
+    write(work_dir / "epoch_10.pth", meta=Evil(proof))
+    with pytest.raises(CheckpointError, match=r"posix\.mkdir"):
+        choose_checkpoint(Config({"work_dir": "."}), str(work_dir / "epoch_10.pth"))
+    schemes = dict(CheckpointLoader._schemes)
+    try:
+        read_checkpoints_safely()
+        with pytest.raises(CheckpointError, match=r"posix\.mkdir"):
+            _load_checkpoint(str(work_dir / "epoch_10.pth"))
+        assert not proof.exists()
+        assert _load_checkpoint(str(work_dir / "epoch_2.pth"))["message_hub"]["loss"].current() == 0.5
+    finally:
+        CheckpointLoader._schemes = schemes
+    pickle.loads(pickle.dumps(Evil(proof)))
+    assert proof.is_dir()  # an unpickler does run it
