@@ -10,11 +10,12 @@ from typing import Any
 import torch
 from timm.layers import DropPath, trunc_normal_
 from torch import Tensor, nn
-from torch.nn.functional import interpolate, pad
+from torch.nn.functional import interpolate
 
 from csan_mm.backbones.base import DenseBackbone, drop_path_rates, resolve_arch
 from csan_mm.backbones.isotropic import refit_positions, resized_positions
 from csan_mm.layers.mlp import Mlp
+from csan_mm.layers.padding import pad_to_multiple
 from csan_mm.layers.windows import WindowGrid
 from csan_mm.mixers import build_mixer
 from csan_mm.registry import MODELS
@@ -202,8 +203,7 @@ class HieraCSaN(DenseBackbone):
     def forward(self, image: Tensor) -> tuple[Tensor, ...]:
         """Image (B, in_channels, H, W) -> one map per ``out_indices``."""
         H, W = image.shape[-2:]
-        whole = STRIDE * MASK_UNIT
-        x = self.patch_embed(pad(image, (0, -W % whole, 0, -H % whole)))  # (B, H/4, W/4, C)
+        x = self.patch_embed(pad_to_multiple(image, STRIDE * MASK_UNIT, axes=(2, 3)))  # (B, H/4, W/4, C)
         x = x + self.positions(x.shape[1], x.shape[2])
         outputs = []
         for i, block in enumerate(self.blocks):

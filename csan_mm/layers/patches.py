@@ -2,9 +2,8 @@
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import pad
 
-from csan_mm.layers.windows import pad_to_multiple
+from csan_mm.layers.padding import pad_to_multiple
 
 
 class PatchEmbed(nn.Module):
@@ -25,10 +24,7 @@ class PatchEmbed(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Embed an image; zeros fill its last, incomplete patches."""
-        H, W = x.shape[-2:]
-        bottom, right = -H % self.patch_size, -W % self.patch_size
-        if bottom or right:
-            x = pad(x, (0, right, 0, bottom))
+        x = pad_to_multiple(x, self.patch_size, axes=(2, 3))
         return self.norm(self.proj(x).permute(0, 2, 3, 1))
 
 

@@ -7,7 +7,8 @@ from functools import cached_property
 
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
+
+from csan_mm.layers.padding import pad_to_multiple
 
 #: Added to the scores of pairs that a shifted window only holds because the map wraps around.
 MASKED = -100.0
@@ -18,13 +19,6 @@ def relative_position_index(window_size: int) -> Tensor:
     cells = torch.cartesian_prod(torch.arange(window_size), torch.arange(window_size))  # (N, 2): row, column
     offset = cells[:, None] - cells[None] + window_size - 1  # (N, N, 2), from 0 to 2w - 2
     return offset[..., 0] * (2 * window_size - 1) + offset[..., 1]
-
-
-def pad_to_multiple(x: Tensor, multiple: int) -> Tensor:
-    """Zeros at the bottom and right of a map (B, H, W, C) until both sides are multiples."""
-    _, H, W, _ = x.shape
-    bottom, right = -H % multiple, -W % multiple
-    return pad(x, (0, 0, 0, right, 0, bottom)) if bottom or right else x
 
 
 class WindowGrid:
