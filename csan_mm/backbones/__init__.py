@@ -4,5 +4,6 @@ from csan_mm.backbones.hiera import HieraCSaN
 from csan_mm.backbones.mavit import MAViT
 from csan_mm.backbones.swin import SwinCSaN
 from csan_mm.backbones.vit import ViTCSaN
+from csan_mm.backbones.weightformer import WeightFormer
 
-__all__ = ["HieraCSaN", "MAViT", "SwinCSaN", "ViTCSaN"]
+__all__ = ["HieraCSaN", "MAViT", "SwinCSaN", "ViTCSaN", "WeightFormer"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from csan_mm.checkpoint import hiera, mavit, swin, vit
+from csan_mm.checkpoint import hiera, mavit, swin, vit, weightformer
 from csan_mm.checkpoint.files import CheckpointError, strip_prefixes
 
 StateDict = dict[str, Tensor]
@@ -48,6 +48,9 @@ SOURCES: dict[str, Source] = {
     "timm-hiera": Source(hiera.from_timm, hiera.is_timm, (OUTPUT_NORMS, *vit.CSAN_OWN)),
     "meta-hiera": Source(hiera.from_meta, hiera.is_meta, (OUTPUT_NORMS, *vit.CSAN_OWN)),
     "mala": Source(mavit.from_mala, mavit.is_mala),
+    "weightformer": Source(
+        weightformer.from_weightformer, weightformer.is_weightformer, (OUTPUT_NORMS, *weightformer.OURS)
+    ),
 }
 
 

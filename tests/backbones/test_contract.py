@@ -30,6 +30,14 @@ MAVIT = {
     "arch": {"embed_dims": (8, 16, 16, 24), "depths": (1, 2, 1, 1), "num_heads": (1, 2, 2, 3)},
 }
 
+WEIGHTFORMER = {
+    "type": "csan_mm.WeightFormer",
+    "arch": {"embed_dims": 16, "depth": 4},
+    "dynamic": 2,
+    "patch_size": 8,
+    "out_indices": (0, 1, 2, 3),
+}
+
 #: Small instances of every family and of what changes its data flow.
 BACKBONES = {
     "swin-csan": SWIN,
@@ -44,6 +52,8 @@ BACKBONES = {
     "hiera-softmax": {**HIERA, "mixer": "softmax", "abs_win_pos_embed": True},
     "swin-mala": {**SWIN, "mixer": "mala"},
     "mavit": MAVIT,
+    "weightformer": WEIGHTFORMER,
+    "weightformer-gains": {**WEIGHTFORMER, "dynamic": 1.0, "layer_scale": 0.1},
 }
 SIZES = [(1, 1), (3, 50), (33, 47), (64, 96), (75, 31)]
 

@@ -1,0 +1,248 @@
+"""WeightFormer: parameters that depend on the image in the place of attention (arXiv 2605.01711).
+
+No attention, no heads, no class token, no positions: its cost is linear in the number of tokens. Tokens are (B, N, C) on a
+grid of H x W cells; parameter names are those of the official checkpoints.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from timm.layers import DropPath
+from torch import Tensor, nn
+from torch.nn.functional import gelu
+
+from csan_mm.backbones.base import drop_path_rates, resolve_arch
+from csan_mm.backbones.isotropic import IsotropicBackbone
+from csan_mm.layers.dynamic_conv import DynamicDepthwiseConv
+from csan_mm.layers.dynamic_linear import DynamicLinear
+from csan_mm.layers.patches import PatchEmbed
+from csan_mm.layers.pyramid import PyramidFromDepths
+from csan_mm.registry import MODELS
+
+NORM_EPS = 1e-6
+
+ARCHS = {
+    "tiny": {"embed_dims": 192, "depth": 17},
+    "small": {"embed_dims": 384, "depth": 17},
+    "base": {"embed_dims": 384, "depth": 17},  # the small network at 448 x 448
+}
+
+
+class WeightFormerBlock(nn.Module):
+    """x += dwconv3x3(x); x += drop(linear2(gelu(linear1(norm2(x))))); (B, N, C) -> (B, N, C).
+
+    In a dynamic block x is normed first (the residual too starts from there), and dwconv and linear1 are dynamic.
+
+    Args:
+        embed_dims: C.
+        drop_path: Stochastic depth rate of the second branch; the first has none.
+        mlp_ratio: Width between the linear layers over C.
+        dynamic: Options of the dynamic layers ``linear_strategy``, ``conv_strategy``, ``layer_scale``; ``None``: a plain block.
+    """
+
+    def __init__(self, embed_dims: int, drop_path: float, mlp_ratio: float, dynamic: dict[str, Any] | None) -> None:
+        super().__init__()
+        hidden = int(mlp_ratio * embed_dims)
+        self.dynamic = dynamic is not None
+        self.norm2 = nn.LayerNorm(embed_dims, eps=NORM_EPS)
+        if dynamic is None:
+            self.dwc = nn.Conv2d(embed_dims, embed_dims, 3, padding=1, groups=embed_dims)
+            self.linear1 = nn.Linear(embed_dims, hidden)
+        else:
+            scale = dynamic["layer_scale"]
+            self.norm1 = nn.LayerNorm(embed_dims, eps=NORM_EPS)
+            self.dwc = DynamicDepthwiseConv(embed_dims, dynamic["conv_strategy"], scale)
+            self.linear1 = DynamicLinear(embed_dims, hidden, dynamic["linear_strategy"], layer_scale=scale)
+        self.linear2 = nn.Linear(hidden, embed_dims)
+        self.drop_path = DropPath(drop_path)
+
+    def forward(self, x: Tensor, grid: tuple[int, int]) -> Tensor:
+        """Run the block on tokens that form ``grid``."""
+        if self.dynamic:
+            x = self.norm1(x)
+            x = x + self.dwc(x, grid)
+            y = self.linear1(self.norm2(x), grid)
+        else:
+            x = x + self.dwc(x.transpose(1, 2).unflatten(2, grid)).flatten(2).transpose(1, 2)
+            y = self.linear1(self.norm2(x))
+        return x + self.drop_path(self.linear2(gelu(y)))
+
+
+@MODELS.register_module()
+class WeightFormer(IsotropicBackbone):
+    """WeightFormer: image (B, 3, H, W) -> maps at stride ``patch_size``, or a pyramid of four; any H and W.
+
+    As published every third block is dynamic: 1, 4, 7, 10, 13, 16 of 17. With all of them dynamic the paper's training
+    diverges; ``layer_scale``, gradient clipping (the configs have it) and :class:`csan_mm.engine.DynamicNormHook` are guards.
+
+    Args:
+        arch: 'tiny', 'small', 'base' (small's dims, trained at 448), or a dict with ``embed_dims`` and ``depth``.
+            Default: 'tiny'.
+        dynamic: Which blocks are dynamic: a period p (blocks 1, 1 + p, ...), a list of blocks, or a fraction of the depth
+            from 0.0 to 1.0 (evenly spread, the last block among them). Default: 3.
+        linear_strategy: How a linear layer's matrix is predicted, see :class:`DynamicLinear`. Default: 'bilateral'.
+        conv_strategy: How a convolution's kernels are predicted, see :class:`DynamicDepthwiseConv`. Default: 'adaptive'.
+        layer_scale: Start of learned gains on what is predicted, such as 0.1, for more stable training; ``None``
+            (default): none, as published.
+        patch_size: Default: 16.
+        in_channels: Default: 3.
+        mlp_ratio: Default: 4.
+        out_type: 'featmap', 'raw' or 'avg_featmap' as :class:`IsotropicBackbone` says, or 'pyramid': the maps of the four
+            ``out_indices`` at strides 4, 8, 16, 32 (for ``patch_size=16``), for UPerNet. Default: 'featmap'.
+        final_norm: See :class:`IsotropicBackbone`, like all that follow. Default: True.
+        drop_path_rate: Stochastic depth of the last block; it grows linearly from 0. Default: 0.
+        out_indices: Default: -1, the last block.
+        frozen_stages: Default: -1.
+        norm_eval: Default: False.
+        with_cp: Default: False.
+        norm_cfg: Default: None.
+        init_cfg: Default: None.
+
+    Raises:
+        ValueError: An argument no network can be built from; the message says what would do.
+
+    Example:
+        >>> model = WeightFormer('tiny', out_type='pyramid', out_indices=(4, 8, 12, 16))
+        >>> [tuple(level.shape[2:]) for level in model(torch.zeros(1, 3, 200, 336))]
+        [(50, 84), (25, 42), (13, 21), (7, 11)]
+    """
+
+    def __init__(
+        self,
+        arch: str | dict[str, Any] = "tiny",
+        dynamic: int | float | Sequence[int] = 3,
+        linear_strategy: str = "bilateral",
+        conv_strategy: str = "adaptive",
+        layer_scale: float | None = None,
+        patch_size: int = 16,
+        in_channels: int = 3,
+        mlp_ratio: float = 4.0,
+        out_type: str = "featmap",
+        final_norm: bool = True,
+        drop_path_rate: float = 0.0,
+        out_indices: int | Sequence[int] = -1,
+        frozen_stages: int = -1,
+        norm_eval: bool = False,
+        with_cp: bool = False,
+        norm_cfg: dict[str, Any] | None = None,
+        init_cfg: dict[str, Any] | list[dict[str, Any]] | None = None,
+    ) -> None:
+        dims = resolve_arch(arch, ARCHS)
+        width, depth = dims["embed_dims"], dims["depth"]
+        super().__init__(
+            width,
+            depth,
+            patch_size,
+            0,
+            "featmap" if out_type == "pyramid" else out_type,
+            final_norm,
+            out_indices,
+            frozen_stages,
+            norm_eval,
+            with_cp,
+            norm_cfg,
+            init_cfg,
+        )
+        self.dynamic_blocks = dynamic_blocks(dynamic, depth)
+        options = {"linear_strategy": linear_strategy, "conv_strategy": conv_strategy, "layer_scale": layer_scale}
+        rates = drop_path_rates(drop_path_rate, self.depths)
+        self.patch_embed = PatchEmbed(in_channels, width, patch_size)
+        self.init_norm = nn.LayerNorm(width, eps=NORM_EPS)
+        self.blocks = nn.ModuleList(
+            WeightFormerBlock(width, rates[i][0], mlp_ratio, options if i in self.dynamic_blocks else None)
+            for i in range(self.num_built)
+        )
+        self.norm = nn.LayerNorm(width, eps=NORM_EPS) if self.final_norm else None
+        self.pyramid = self._pyramid(out_type)
+        self.finish()
+
+    def _pyramid(self, out_type: str) -> PyramidFromDepths | None:
+        if out_type != "pyramid":
+            return None
+        if len(self.out_indices) != 4:
+            even = tuple(round((i + 1) * len(self.depths) / 4) - 1 for i in range(4))
+            raise ValueError(
+                f"out_type='pyramid' takes four out_indices and got {self.out_indices}: take for instance {even}"
+            )
+        pyramid = PyramidFromDepths(self.embed_dims, self.patch_size)
+        self.strides = pyramid.strides
+        return pyramid
+
+    def embed(self, image: Tensor) -> tuple[Tensor, tuple[int, int]]:
+        """Normed patches: (B, 3, H, W) -> (B, N, C) and the grid."""
+        x = self.init_norm(self.patch_embed(image))  # (B, H, W, C)
+        return x.flatten(1, 2), (x.shape[1], x.shape[2])
+
+    def token_output(self, x: Tensor, grid: tuple[int, int], index: int, image: Tensor) -> Tensor:
+        """A block's tokens as they leave the backbone, in a pyramid at the stride of their level."""
+        y = super().token_output(x, grid, index, image)
+        if self.pyramid is None:
+            return y
+        last = y.is_contiguous(memory_format=torch.channels_last) and not y.is_contiguous()
+        y = self.pyramid.level(y, self.out_indices.index(index), image)
+        return y.contiguous(memory_format=torch.channels_last if last else torch.contiguous_format)
+
+    def stem(self) -> list[nn.Module | nn.Parameter]:
+        """Patch embedding and its norm."""
+        return [self.patch_embed, self.init_norm]
+
+    def parts(self) -> list[list[nn.Module | nn.Parameter]]:
+        """The stem, then each block; the final norm and the pyramid go with the last one."""
+        groups = super().parts()
+        if self.pyramid is not None:
+            groups[-1].append(self.pyramid)
+        return groups
+
+    def block_of(self, param_name: str) -> int | None:
+        """The pyramid stands behind the blocks."""
+        return None if param_name.startswith("pyramid.") else super().block_of(param_name)
+
+    def no_weight_decay(self) -> set[str]:
+        """The dynamic layers' biases and gains; their w, w1 and w2 do decay."""
+        return {name for name, _ in self.named_parameters() if name.endswith((".b", ".gain"))}
+
+    def guess_arch(self, state: dict[str, Tensor]) -> str | None:
+        """By width and depth: a named variant, or the dict."""
+        if "patch_embed.proj.weight" not in state:
+            return None
+        dims = {
+            "embed_dims": state["patch_embed.proj.weight"].shape[0],
+            "depth": len({name.split(".")[1] for name in state if name.startswith("blocks.")}),
+        }
+        return repr(next((name for name, known in ARCHS.items() if known == dims), dims))
+
+
+def dynamic_blocks(dynamic: int | float | Sequence[int], depth: int) -> tuple[int, ...]:
+    """Indices of the dynamic blocks.
+
+    Args:
+        dynamic: Period (int), share of the blocks (float), or the indices themselves.
+        depth: Number of blocks.
+
+    Raises:
+        ValueError: A period below 1, a share outside [0, 1], indices out of range or repeated.
+
+    Example:
+        >>> dynamic_blocks(3, 17) == dynamic_blocks(6 / 17, 17) == (1, 4, 7, 10, 13, 16)
+        True
+    """
+    wrong = ValueError(
+        f"dynamic={dynamic!r} says no blocks: take a period (an int from 1), a fraction of the depth (a float from 0.0 to 1.0), "
+        f"or a list of different blocks from 0 to {depth - 1}"
+    )
+    if isinstance(dynamic, bool):
+        raise wrong
+    if isinstance(dynamic, int):
+        if dynamic < 1:
+            raise wrong
+        return tuple(i for i in range(depth) if i % dynamic == 1 % dynamic)
+    if isinstance(dynamic, float):
+        if not 0 <= dynamic <= 1:
+            raise wrong
+        count = round(dynamic * depth)
+        return tuple((i + 1) * depth // count - 1 for i in range(count))
+    blocks = tuple(sorted(dynamic))
+    if len(set(blocks)) < len(blocks) or not all(isinstance(i, int) and 0 <= i < depth for i in blocks):
+        raise wrong
+    return blocks

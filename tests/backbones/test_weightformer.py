@@ -1,0 +1,196 @@
+"""WeightFormer: golden numbers, exact parameter counts, which blocks are dynamic, the pyramid, arguments."""
+
+from math import ceil
+
+import pytest
+import torch
+from golden import assert_golden, read_golden
+
+from csan_mm.backbones import WeightFormer
+from csan_mm.backbones.weightformer import dynamic_blocks
+from csan_mm.checkpoint import convert_state_dict
+from csan_mm.layers.dynamic_conv import CONV_STRATEGIES
+from csan_mm.layers.dynamic_linear import LINEAR_STRATEGIES
+
+#: Parameters of the 1000-class model.
+COUNTS = {"tiny": 7_074_184, "small": 27_492_136, "base": 27_492_136}
+SMALL = {"embed_dims": 16, "depth": 4}
+
+
+def weightformer(**options) -> WeightFormer:
+    return WeightFormer(**{"arch": SMALL, "dynamic": 2, "patch_size": 8, **options})
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
+@torch.no_grad()
+def test_golden(shared_dir, dtype):
+    golden = read_golden(shared_dir, "weightformer")
+    dims = {key: int(golden.about[key]) for key in ("embed_dims", "depth")}
+    options = {"patch_size": int(golden.about["patch_size"]), "out_type": "raw"}
+    state = convert_state_dict(golden.state, "weightformer")
+    blocks = WeightFormer(dims, **options, out_indices=range(5), final_norm=False).eval().to(dtype)
+    normed = WeightFormer(dims, **options).eval().to(dtype)
+    assert blocks.load_state_dict(state, strict=False).unexpected_keys == ["norm.bias", "norm.weight"]
+    normed.load_state_dict(state)
+    image = golden.image.to(dtype)
+    for i, tokens in enumerate(blocks(image)):
+        assert_golden(tokens, golden.outputs[f"block{i}"])
+    (tokens,) = normed(image)
+    assert_golden(tokens, golden.outputs["final_norm"])
+    normed.out_type = "avg_featmap"
+    head = {name: golden.state[f"head.{name}"].to(dtype) for name in ("weight", "bias")}
+    assert_golden(torch.nn.functional.linear(normed(image)[0], **head), golden.outputs["logits"])
+
+
+@pytest.mark.parametrize("arch", COUNTS)
+def test_parameter_counts_with_a_classifier(arch):
+    from mmpretrain.models.heads import LinearClsHead
+
+    with torch.device("meta"):
+        backbone = WeightFormer(arch, out_type="avg_featmap")
+        head = LinearClsHead(1000, backbone.channels[-1])
+    assert sum(p.numel() for module in (backbone, head) for p in module.parameters()) == COUNTS[arch]
+
+
+@pytest.mark.parametrize(
+    ("dynamic", "expected"),
+    [
+        (3, (1, 4, 7, 10, 13, 16)),
+        (1, tuple(range(17))),
+        (2, tuple(range(1, 17, 2))),
+        ([16, 0], (0, 16)),
+        ((), ()),
+        (6 / 17, (1, 4, 7, 10, 13, 16)),
+        (0.0, ()),
+        (1.0, tuple(range(17))),
+        (0.25, (3, 7, 11, 16)),
+    ],
+    ids=str,
+)
+def test_which_blocks_are_dynamic(dynamic, expected):
+    assert dynamic_blocks(dynamic, 17) == expected
+
+
+def test_blocks_have_what_the_checkpoints_have():
+    model = weightformer()
+    kinds = ["dynamic" if hasattr(block, "norm1") else "plain" for block in model.blocks]
+    assert kinds == ["plain", "dynamic", "plain", "dynamic"]
+    assert {name for name in model.state_dict() if name.startswith("blocks.1.")} == {
+        f"blocks.1.{name}"
+        for name in (
+            *("norm1.weight", "norm1.bias", "norm2.weight", "norm2.bias", "linear2.weight", "linear2.bias"),
+            *("linear1.w", "linear1.b", "linear1.w1", "linear1.w2", "linear1.wfm.weight", "linear1.wfm.bias"),
+            *("dwc.w", "dwc.b", "dwc.wfm.0.weight", "dwc.wfm.0.bias", "dwc.wfm.2.weight"),
+        )
+    }
+
+
+@torch.no_grad()
+def test_dead_predictions_leave_a_plain_network():
+    """With w2 and the last convolution at zero dW vanishes: each layer is its static twin."""
+    model = weightformer(out_type="raw").double()
+    plain = weightformer(out_type="raw", dynamic=()).double()
+    for block, twin in zip(model.blocks, plain.blocks):
+        twin.norm2, twin.linear2 = block.norm2, block.linear2
+        if block.dynamic:
+            torch.nn.init.zeros_(block.linear1.w2)
+            torch.nn.init.zeros_(block.dwc.wfm[2].weight)
+            twin.linear1.weight.copy_(block.linear1.w.T)
+            twin.linear1.bias.copy_(block.linear1.b.normal_())
+            twin.dwc.weight.copy_(block.dwc.w)
+            twin.dwc.bias.copy_(block.dwc.b)
+        else:
+            twin.linear1, twin.dwc = block.linear1, block.dwc
+    x, grid = torch.randn(2, 15, 16, dtype=torch.float64), (3, 5)
+    for block, twin in zip(model.blocks, plain.blocks):
+        start = block.norm1(x) if block.dynamic else x
+        torch.testing.assert_close(block(x, grid), twin(start, grid))
+        x = block(x, grid)
+
+
+@pytest.mark.parametrize("linear", LINEAR_STRATEGIES)
+@pytest.mark.parametrize("conv", CONV_STRATEGIES)
+def test_every_strategy_trains_at_every_size(linear, conv):
+    model = weightformer(linear_strategy=linear, conv_strategy=conv, layer_scale=0.1)
+    for size in [(1, 1), (8, 30), (33, 17)]:
+        (output,) = model(torch.randn(2, 3, *size))
+        assert output.shape == (2, 16, ceil(size[0] / 8), ceil(size[1] / 8))
+        output.square().mean().backward()
+    assert [name for name, p in model.named_parameters() if p.grad is None or not p.grad.isfinite().all()] == []
+
+
+def pyramid(**options) -> WeightFormer:
+    return weightformer(out_type="pyramid", out_indices=(0, 1, 2, 3), patch_size=16, **options)
+
+
+@pytest.mark.parametrize("size", [(1, 1), (16, 16), (17, 50), (64, 96), (75, 31)], ids=str)
+def test_pyramid_at_any_size(size):
+    model = pyramid(norm_cfg={"type": "LN"})
+    assert (model.channels, model.strides) == ((16,) * 4, (4, 8, 16, 32))
+    levels = model(torch.randn(2, 3, *size))
+    for level, stride in zip(levels, (4, 8, 16, 32)):
+        assert level.shape == (2, 16, ceil(size[0] / stride), ceil(size[1] / stride))
+        assert level.is_contiguous()
+    sum(level.square().mean() for level in levels).backward()
+    assert [name for name, p in model.named_parameters() if p.grad is None] == []
+
+
+@torch.no_grad()
+def test_pyramid_levels_are_made_from_the_blocks():
+    model = pyramid().eval()
+    image = torch.randn(1, 3, 75, 50)
+    levels = model(image)
+    four, two, _, _ = model.pyramid
+    model.pyramid = None
+    maps = model(image)
+    torch.testing.assert_close(levels[0], four(maps[0])[:, :, :19, :13])
+    torch.testing.assert_close(levels[1], two(maps[1])[:, :, :10, :7])
+    assert torch.equal(levels[2], maps[2])
+    assert torch.equal(levels[3][:, :, :2, :2], torch.nn.functional.max_pool2d(maps[3][:, :, :4, :4], 2))
+    assert torch.equal(levels[3][:, :, 2, :], torch.nn.functional.max_pool2d(maps[3][:, :, 4:], (1, 2)).squeeze(2))
+
+
+@torch.no_grad()
+def test_pyramid_keeps_channels_last():
+    model, image = pyramid().eval(), torch.randn(2, 3, 64, 80)
+    plain = model(image)
+    last = model.to(memory_format=torch.channels_last)(image.contiguous(memory_format=torch.channels_last))
+    for one, other in zip(plain, last):
+        assert other.is_contiguous(memory_format=torch.channels_last)
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_pyramid_stands_behind_the_blocks():
+    model = pyramid(frozen_stages=4)
+    assert not any(p.requires_grad for p in model.parameters())
+    assert model.get_layer_depth("pyramid.0.0.weight") == (5, 6)
+    assert all(p.requires_grad for p in pyramid(frozen_stages=3).pyramid.parameters())
+
+
+def test_parameters_without_decay():
+    model = weightformer(layer_scale=0.1)
+    names = {f"blocks.{i}.{layer}.{name}" for i in (1, 3) for layer in ("dwc", "linear1") for name in ("b", "gain")}
+    assert model.no_weight_decay() == names
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"arch": {"embed_dims": 16, "depths": 3}}, "missing: depth; unknown: depths"),
+        ({"dynamic": 0}, "dynamic=0 "),
+        ({"dynamic": True}, "dynamic=True"),
+        ({"dynamic": 1.5}, "dynamic=1.5"),
+        ({"dynamic": (1, 4)}, "from 0 to 3"),
+        ({"dynamic": (1, 1)}, "different blocks"),
+        ({"linear_strategy": "two"}, "strategy='two' is unknown: take one of gap, linear"),
+        ({"conv_strategy": "two"}, "strategy='two' is unknown: take one of gap, adaptive"),
+        ({"arch": {"embed_dims": 18, "depth": 2}}, "rate=4"),
+        ({"out_type": "pyramid"}, r"four out_indices and got \(3,\): take for instance \(0, 1, 2, 3\)"),
+        ({"out_type": "pyramid", "out_indices": (0, 1, 2, 3), "patch_size": 6}, "patch_size=6"),
+        ({"out_type": "cls_token"}, "take 'avg_featmap'"),
+    ],
+    ids=str,
+)
+def test_wrong_arguments_are_named(options, named):
+    with pytest.raises(ValueError, match=named):
+        weightformer(**options)
