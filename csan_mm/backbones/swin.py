@@ -125,7 +125,8 @@ class SwinCSaN(DenseBackbone):
         mlp_ratio: Width of the MLP over that of its stage. Default: 4.
         attention_ratio: Under ``ffn='attention'``, width and heads of the second attention over the first's; the paper's widened
             stack has 2. Default: 1.
-        qkv_bias: Whether q, k and v have a bias. Default: True.
+        qkv_bias: Whether q, k and v have a bias. Default: None, as the mixer has it by itself: True, but False where one
+            projection stands for all three ('cbsa', 'mssa', 'tssa').
         drop_path_rate: Stochastic depth of the last block; it grows linearly from 0. Default: 0.1.
         out_indices: See :class:`DenseBackbone`, like all that follow. Default: (0, 1, 2, 3).
         frozen_stages: Default: -1.
@@ -151,7 +152,7 @@ class SwinCSaN(DenseBackbone):
         window_size: int = 7,
         mlp_ratio: float = 4.0,
         attention_ratio: int = 1,
-        qkv_bias: bool = True,
+        qkv_bias: bool | None = None,
         drop_path_rate: float = 0.1,
         out_indices: int | Sequence[int] = (0, 1, 2, 3),
         frozen_stages: int = -1,

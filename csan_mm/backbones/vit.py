@@ -101,7 +101,7 @@ class ViTCSaN(IsotropicBackbone):
         in_channels: Default: 3.
         mlp_ratio: Width of the MLP over C. Default: 4.
         attention_ratio: See :class:`SwinCSaN`. Default: 1.
-        qkv_bias: Default: True.
+        qkv_bias: See :class:`SwinCSaN`. Default: None.
         qk_norm: LayerNorm on each head's q and k. Default: False.
         with_cls_token: Whether a class token takes part. Default: True.
         num_registers: Number of register tokens behind the class token. Default: 0.
@@ -135,7 +135,7 @@ class ViTCSaN(IsotropicBackbone):
         in_channels: int = 3,
         mlp_ratio: float = 4.0,
         attention_ratio: int = 1,
-        qkv_bias: bool = True,
+        qkv_bias: bool | None = None,
         qk_norm: bool = False,
         with_cls_token: bool = True,
         num_registers: int = 0,

@@ -58,6 +58,24 @@ class TokenMixer(nn.Module):
         self.relative_position_bias_table = nn.Parameter(trunc_normal_(table, std=0.02))
         self.register_buffer("relative_position_index", relative_position_index(window_size), persistent=False)
 
+    def refuse_mask(self, mask: Tensor | None) -> None:
+        """Raise a ValueError for a mask, where no scores are formed to which it could be added."""
+        if mask is not None:
+            raise ValueError(f"{type(self).__name__} forms no scores and cannot take mask=: do not shift its windows")
+
+    def count_prefix(self, x: Tensor, grid: tuple[int, int] | None) -> int:
+        """Number of tokens of x (B, N, C) in front of the grid's, for a mixer that needs to know where tokens lie.
+
+        Raises:
+            ValueError: No grid, or one with more cells than there are tokens.
+        """
+        if grid is None:
+            raise ValueError(f"{type(self).__name__} needs grid=, the (H, W) of its {x.shape[1]} tokens")
+        extra = x.shape[1] - grid[0] * grid[1]
+        if extra < 0:
+            raise ValueError(f"grid={tuple(grid)} has more cells than there are tokens ({x.shape[1]})")
+        return extra
+
     def split_heads(self, x: Tensor) -> Tensor:
         """(B, N, H * c) -> (B, H, N, c)."""
         B, N, _ = x.shape

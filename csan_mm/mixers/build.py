@@ -1,29 +1,45 @@
 """From a name in a config to a mixer."""
 
+import inspect
 from typing import Any
 
 from csan_mm.mixers.base import TokenMixer
 from csan_mm.registry import MIXERS
 
 
-def build_mixer(mixer: str | dict[str, Any], kappa: str, granularity: str, **dims: Any) -> TokenMixer:
+def build_mixer(
+    mixer: str | dict[str, Any], kappa: str = "unbounded", granularity: str = "unit", **dims: Any
+) -> TokenMixer:
     """Build a mixer for a backbone.
+
+    A backbone's ``qkv_bias`` of ``None`` leaves it to the mixer: True, but False for those with one projection in place of
+    q, k and v (CBSA, MSSA, TSSA), which refuse True.
 
     Args:
         mixer: A registered name ('csan', 'softmax', ...), or a dict with that name as ``type`` and the mixer's own options.
-        kappa: CSaN's kappa; other mixers have none.
-        granularity: CSaN's granularity; other mixers have none.
+        kappa: CSaN's kappa; other mixers have none. Default: 'unbounded'.
+        granularity: CSaN's granularity; other mixers have none. Default: 'unit'.
         **dims: What every mixer takes: ``embed_dims``, ``num_heads``, ``window_size``, ``qkv_bias``.
 
     Raises:
-        ValueError: The name is not registered.
+        ValueError: The name is not registered, or the mixer has no such option.
     """
     cfg = {"type": mixer} if isinstance(mixer, str) else dict(mixer)
     if cfg.get("type") not in MIXERS:
         raise ValueError(f"mixer={mixer!r} is unknown: take one of {', '.join(sorted(MIXERS.module_dict))}")
     if cfg["type"] == "csan":
         cfg = {"kappa": kappa, "granularity": granularity, **cfg}
-    return MIXERS.build({**cfg, **dims})
+    cfg |= {name: value for name, value in dims.items() if (name, value) != ("qkv_bias", None)}
+    check_options(cfg)
+    return MIXERS.build(cfg)
+
+
+def check_options(cfg: dict[str, Any]) -> None:
+    """Raise a ValueError that lists a mixer's options where ``cfg`` has others."""
+    options = list(inspect.signature(MIXERS.get(cfg["type"])).parameters)
+    unknown = sorted(set(cfg) - {"type", *options})
+    if unknown:
+        raise ValueError(f"mixer={cfg['type']!r} has no option {', '.join(unknown)}: it takes {', '.join(options)}")
 
 
 def widened(mixer: dict[str, Any], embed_dims: int, ratio: float) -> dict[str, Any]:

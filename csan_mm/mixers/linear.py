@@ -148,18 +148,7 @@ class LinearAttention(TokenMixer):
         Raises:
             ValueError: A mask, or no fitting grid.
         """
-        if mask is not None:
-            raise ValueError(f"{type(self).__name__} forms no scores and cannot take mask=: do not shift its windows")
+        self.refuse_mask(mask)
         q, k, v = self.queries_keys_values(x)  # (B, H, N, d) each
-        rotation = None if self.rotary is None else self.rotary(*self._places(x, grid))
+        rotation = None if self.rotary is None else self.rotary(grid, self.count_prefix(x, grid))
         return self.proj(merge_heads(self.operator(q, k, v, rotation)))
-
-    def _places(self, x: Tensor, grid: tuple[int, int] | None) -> tuple[tuple[int, int], int]:
-        if grid is None:
-            raise ValueError(
-                f"{type(self).__name__} with rotary=True needs grid=, the (H, W) of its {x.shape[1]} tokens"
-            )
-        extra = x.shape[1] - grid[0] * grid[1]
-        if extra < 0:
-            raise ValueError(f"grid={tuple(grid)} has more cells than there are tokens ({x.shape[1]})")
-        return grid, extra
