@@ -30,8 +30,9 @@ def build_mixer(
     if cfg["type"] == "csan":
         cfg = {"kappa": kappa, "granularity": granularity, **cfg}
     cfg |= {name: value for name, value in dims.items() if (name, value) != ("qkv_bias", None)}
+    # Not MIXERS.build: it looks for a mixer registry in the config's default scope (mmdet, ...) and warns that there is none.
     check_options(cfg)
-    return MIXERS.build(cfg)
+    return MIXERS.get(cfg.pop("type"))(**cfg)
 
 
 def check_options(cfg: dict[str, Any]) -> None:
