@@ -2,10 +2,12 @@
 
 ``mim`` looks for configs, tools and model-index.yml under ``csan_mm/.mim``. Links in the source tree (OpenMMLab's usual way)
 make every config name occur twice below the repository root, and mim then refuses them, so the folder is written while a
-wheel is built and nothing is left in the source tree or in build/lib.
+wheel is built. Building happens in a temporary folder: a build/ left behind would be found by mim too, and would bring files
+that were deleted since into the next wheel.
 """
 
 import shutil
+import tempfile
 from pathlib import Path
 
 from setuptools import setup
@@ -13,6 +15,7 @@ from setuptools.command.install_lib import install_lib
 
 ROOT = Path(__file__).resolve().parent
 MIM_PARTS = ("configs", "tools", "model-index.yml")
+NOT_SHIPPED = shutil.ignore_patterns("__pycache__", "*.pyc", ".*", "ruff.toml")
 
 
 class InstallLibWithMim(install_lib):
@@ -34,9 +37,10 @@ class InstallLibWithMim(install_lib):
     def _copy_part(source: Path, target: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         if source.is_dir():
-            shutil.copytree(source, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", "*.pyc"))
+            shutil.copytree(source, target, dirs_exist_ok=True, ignore=NOT_SHIPPED)
         else:
             shutil.copy2(source, target)
 
 
-setup(cmdclass={"install_lib": InstallLibWithMim})
+with tempfile.TemporaryDirectory(prefix="csan_mm-build-") as build_base:
+    setup(cmdclass={"install_lib": InstallLibWithMim}, options={"build": {"build_base": build_base}})

@@ -4,8 +4,6 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from pycocotools import mask as mask_utils
-
 from csan_mm.cli.findings import Finding, Severity
 from csan_mm.preflight.classes import compare_classes
 from csan_mm.preflight.datasets import OpenedDataset
@@ -110,6 +108,8 @@ def _mask_trouble(annotation: dict, image: dict) -> str | None:
         return None if usable else "has no polygon of three points or more"
     if tuple(segmentation.get("size", ())) != (image["height"], image["width"]):
         return "has a run-length mask of another size than its image"
+    from pycocotools import mask as mask_utils  # comes with mmdet, which alone needs it
+
     try:
         counts = segmentation["counts"]
         mask_utils.area(

@@ -1,0 +1,61 @@
+# make demo       a detector trained and evaluated on handwritten digits, in minutes on two cores
+# make test       the tests
+# make test-slow  those that take longer than some twenty seconds
+# make lint       ruff: rules and format
+# Each sets up the environment first: $(VENV), with the versions of requirements/constraints.txt. A second run re-uses it.
+# Variables: PYTHON (3.10 to 3.13), VENV (default .venv), PYTEST_ARGS.
+
+VENV ?= .venv
+PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3.10; do \
+	$$python -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && echo $$python && break; \
+	done)
+PYTEST_ARGS ?=
+
+EXTRAS := onedl,digits,export,test
+CONSTRAINTS := requirements/constraints.txt
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip --disable-pip-version-check
+STAMP := $(VENV)/.csan_mm-installed
+
+.PHONY: help env demo test test-slow lint
+.DELETE_ON_ERROR:
+
+help:
+	@sed -n '/^#/!q; s/^# //p' Makefile
+
+env: $(STAMP)
+
+demo: $(STAMP)
+	$(PY) tools/demo.py
+
+test: $(STAMP)
+	$(PY) -m pytest $(PYTEST_ARGS)
+
+test-slow: $(STAMP)
+	$(PY) -m pytest -m slow $(PYTEST_ARGS)
+
+lint: $(STAMP)
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+
+# Written last, so that an installation that failed is tried again.
+$(STAMP): setup.py pyproject.toml $(CONSTRAINTS) csan_mm/version.py
+	@rm -f $@
+	@if ! $(PIP) --version >/dev/null 2>&1; then $(MAKE) --no-print-directory -f $(firstword $(MAKEFILE_LIST)) venv; fi
+	$(PIP) install --constraint $(CONSTRAINTS) --editable '.[$(EXTRAS)]'
+	@# opencv-python and its headless build share one folder, and only the headless one does without libGL.
+	@if ! $(PY) -c 'import cv2' 2>/dev/null; then \
+		echo "import cv2 fails (a machine without libGL): installing OpenCV's headless build over it"; \
+		$(PIP) install --constraint $(CONSTRAINTS) --force-reinstall --no-deps opencv-python-headless && $(PY) -c 'import cv2'; \
+	fi
+	@touch $@
+
+.PHONY: venv
+venv:
+	@test -n '$(PYTHON)' || { echo "error: no Python 3.10 to 3.13 found (python3 is $$(python3 --version 2>&1)): \
+	install one, and name it with make PYTHON=/path/to/python" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "error: $(PYTHON) is \
+	$$($(PYTHON) --version 2>&1), and csan_mm needs 3.10 or newer: name another with make PYTHON=/path/to/python" >&2; exit 1; }
+	@# Debian's python3 has no ensurepip without python3-venv; its pip can fill an empty environment.
+	$(PYTHON) -m venv $(VENV) || { $(PYTHON) -m venv --without-pip $(VENV) && $(PYTHON) -m pip --python $(PY) install pip; } \
+	|| { echo "error: $(PYTHON) can make no virtual environment: install its venv module (Debian: python3-venv)" >&2; exit 1; }

@@ -1,0 +1,171 @@
+"""The wheel and its .mim folder, the pinned versions, and the files that state them again."""
+
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+
+from csan_mm import __version__
+from csan_mm.doctor.versions import OLDEST, ONEDL, OPENMMLAB, TESTED
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+@pytest.fixture(scope="module")
+def tree_before(repo_root: Path) -> set[str]:
+    return tree(repo_root)
+
+
+@pytest.fixture(scope="module")
+def wheel_names(repo_root: Path, tree_before: set[str], tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """Names in a wheel built offline."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps", "--no-index"]
+    subprocess.run([*command, "-w", str(folder), str(repo_root)], check=True, capture_output=True)
+    (wheel,) = folder.glob("csan_mm-*.whl")
+    return set(zipfile.ZipFile(wheel).namelist())
+
+
+@pytest.fixture(scope="module")
+def project(repo_root: Path) -> dict:
+    return tomllib.loads((repo_root / "pyproject.toml").read_text())["project"]
+
+
+def tree(root: Path) -> set[str]:
+    """What building could leave behind, at any depth where setuptools or mim would put it."""
+    return {
+        str(path) for pattern in ("build", "dist", "*/.mim", "*.egg-info", "*/build") for path in root.glob(pattern)
+    }
+
+
+def tracked(repo_root: Path, *folders: str) -> set[str]:
+    done = subprocess.run(["git", "ls-files", *folders], cwd=repo_root, capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip("no git repository")
+    return {name for name in done.stdout.split("\n") if name and (repo_root / name).is_file()}
+
+
+def pins(repo_root: Path) -> dict[str, set[str]]:
+    lines = (repo_root / "requirements" / "constraints.txt").read_text().splitlines()
+    pinned: dict[str, set[str]] = {}
+    for line in lines:
+        if line and not line.startswith("#"):
+            name, version = re.match(r"([\w.-]+)==([^;\s]+)", line).groups()
+            pinned.setdefault(name.lower(), set()).add(version)
+    return pinned
+
+
+def test_wheel_has_what_mim_looks_for(wheel_names, repo_root):
+    expected = {f"csan_mm/.mim/{name}" for name in tracked(repo_root, "configs", "tools", "model-index.yml")}
+    expected = {name for name in expected if not name.endswith("ruff.toml")}
+    assert expected <= wheel_names
+    assert {"csan_mm/.mim/model-index.yml", "csan_mm/.mim/tools/train.py"} <= wheel_names
+
+
+def test_wheel_has_the_package_and_nothing_else(wheel_names, repo_root):
+    assert tracked(repo_root, "csan_mm") <= wheel_names
+    strange = {
+        name for name in wheel_names
+        if not name.startswith(("csan_mm/", f"csan_mm-{__version__}.dist-info/")) or "__pycache__" in name or "/.ruff" in name
+    }  # fmt: skip
+    assert not strange
+
+
+def test_wheel_has_no_console_script(wheel_names):
+    """mim takes a package's folder from the first file of its record: a script's would be bin/."""
+    assert not any(name.endswith("entry_points.txt") for name in wheel_names)
+
+
+def test_building_leaves_nothing_in_the_source_tree(wheel_names, tree_before, repo_root):
+    assert tree(repo_root) - tree_before <= {str(repo_root / "csan_mm.egg-info")}
+    assert not list(repo_root.glob("*/.mim"))
+
+
+@pytest.mark.slow
+def test_wheel_from_the_source_distribution_is_the_same(wheel_names, repo_root, tmp_path):
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(tmp_path), str(repo_root)]
+    subprocess.run(command, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    assert set(zipfile.ZipFile(wheel).namelist()) == wheel_names
+
+
+def test_every_requirement_is_pinned_within_its_range(project, repo_root):
+    pinned = pins(repo_root)
+    extras = project["optional-dependencies"]
+    for text in [*project["dependencies"], *extras["onedl"], *extras["digits"], *extras["export"], *extras["test"]]:
+        requirement = Requirement(text)
+        versions = pinned.get(requirement.name.lower())
+        assert versions, f"{text} is not in constraints.txt"
+        assert all(requirement.specifier.contains(version) for version in versions), text
+
+
+def test_doctor_knows_the_tested_and_the_oldest_versions(project, repo_root):
+    pinned = pins(repo_root)
+    assert {name: {version} for name, version in TESTED.items()} == {name: pinned[name] for name in TESTED}
+    lower = {Requirement(text).name: Requirement(text) for text in project["dependencies"]}
+    for name in ("torch", "torchvision", "timm", "safetensors"):
+        assert str(lower[name].specifier) == f">={OLDEST[name]}"
+    assert project["requires-python"] == f">={OLDEST['python']}"
+
+
+def test_both_lines_are_extras_and_neither_is_forced(project):
+    names = {Requirement(text).name for text in project["dependencies"]}
+    assert names.isdisjoint([*ONEDL.values(), *OPENMMLAB.values()])
+    assert {Requirement(text).name for text in project["optional-dependencies"]["onedl"]} >= {"onedl-mmcv", "onedl-mim"}
+    assert {Requirement(text).name for text in project["optional-dependencies"]["openmmlab"]} >= {"mmcv", "mmdet"}
+
+
+def test_other_files_state_the_same(project, repo_root):
+    assert yaml.safe_load((repo_root / "CITATION.cff").read_text())["version"] == __version__
+    hooks = yaml.safe_load((repo_root / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
+    (ruff,) = pins(repo_root)["ruff"]
+    assert all(hook["additional_dependencies"] == [f"ruff=={ruff}"] for hook in hooks)
+    licence = (repo_root / "LICENSE").read_text()
+    assert project["license"] == "Apache-2.0"
+    assert "Apache License" in licence
+    assert "END OF TERMS AND CONDITIONS" in licence
+
+
+def test_ci_runs_the_commands_of_the_makefile(repo_root):
+    commands = [line for line in (repo_root / ".ci" / "run").read_text().splitlines() if line.startswith("make ")]
+    assert commands == ["make lint", "make test"]
+    targets = re.findall(r"^([\w-]+):", (repo_root / "Makefile").read_text(), flags=re.MULTILINE)
+    assert {"demo", "test", "test-slow", "lint"} <= set(targets)
+
+
+def metafiles(root: Path) -> list[Path]:
+    return [root / name for name in yaml.safe_load((root / "model-index.yml").read_text())["Import"]]
+
+
+def test_every_metafile_is_imported(repo_root):
+    assert sorted(metafiles(repo_root)) == sorted((repo_root / "configs").glob("*/metafile.yml"))
+
+
+def test_metafile_entries_are_true(repo_root):
+    """Each config exists and stands once, names are unique in lower case, collections are known, and no weights are promised."""
+    contents = [yaml.safe_load(path.read_text()) for path in metafiles(repo_root)]
+    collections = [entry["Name"] for content in contents for entry in content.get("Collections", [])]
+    models = [entry for content in contents for entry in content.get("Models", [])]
+    assert len({name.lower() for name in collections}) == len(collections)
+    names = [entry["Name"].lower() for entry in models]
+    assert len(set(names)) == len(names)
+    for entry in models:
+        assert entry["In Collection"] in collections, entry
+        assert (repo_root / entry["Config"]).is_file(), entry
+        assert Path(entry["Config"]).stem == entry["Name"], entry
+    text = "\n".join(path.read_text() for path in metafiles(repo_root))
+    assert "Weights" not in text
+
+
+def test_metafiles_load_as_mim_loads_them(repo_root):
+    load = pytest.importorskip("modelindex.load_model_index").load
+    index = load(str(repo_root / "model-index.yml"))
+    assert {collection.name for collection in index.collections}
