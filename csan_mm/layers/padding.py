@@ -5,6 +5,11 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 
+def whole(side: int, multiple: int) -> int:
+    """The next multiple of ``multiple`` from ``side`` on; by floor division, which traced sizes simplify well."""
+    return (side + multiple - 1) // multiple * multiple
+
+
 def pad_to_multiple(x: Tensor, multiple: int, axes: tuple[int, int] = (1, 2)) -> Tensor:
     """Zeros at the bottom and right of maps until both sides are multiples; a whole map comes back as it is.
 
@@ -13,7 +18,7 @@ def pad_to_multiple(x: Tensor, multiple: int, axes: tuple[int, int] = (1, 2)) ->
         multiple: What the sides shall be multiples of.
         axes: Where height and width stand: (1, 2) (default) in (B, H, W, C), (2, 3) in (B, C, H, W).
     """
-    bottom, right = (-x.shape[axis] % multiple for axis in axes)
+    bottom, right = (whole(x.shape[axis], multiple) - x.shape[axis] for axis in axes)
     # In a captured graph the padding is always there: a branch would fix whether the traced size needed it.
     if not (torch.compiler.is_compiling() or bottom or right):
         return x

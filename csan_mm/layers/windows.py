@@ -8,7 +8,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from csan_mm.layers.padding import pad_to_multiple
+from csan_mm.layers.padding import pad_to_multiple, whole
 
 #: Added to the scores of pairs that a shifted window only holds because the map wraps around.
 MASKED = -100.0
@@ -37,7 +37,7 @@ class WindowGrid:
     def __init__(self, height: int, width: int, window_size: int, shift: int = 0) -> None:
         self.size = (height, width)
         self.window_size = window_size
-        self.padded = tuple(side + -side % window_size for side in self.size)
+        self.padded = tuple(whole(side, window_size) for side in self.size)
         # min(shift, padded - w) is 0 exactly where one window spans the side, without a branch on a traced size.
         self.shift = tuple(torch.sym_min(shift, side - window_size) if shift else 0 for side in self.padded)
         self.shifted = shift > 0
