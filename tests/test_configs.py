@@ -1,0 +1,156 @@
+"""Every shipped config: loads, says what it must, survives a dump, stands alone, and describes the network it names."""
+
+import ast
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from mmengine.config import Config
+from mmengine.registry import MODELS, DefaultScope
+
+CONFIGS = Path(__file__).resolve().parents[1] / "configs"
+SHIPPED = sorted(path for path in CONFIGS.glob("*/*.py") if path.parent.name != "_base_")
+every_config = pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+
+#: Data set of a config -> the environment variable that says where it lies.
+ROOTS = {"coco": "COCO_ROOT", "ade20k": "ADE20K_ROOT", "in1k": "IMAGENET_ROOT", "digits": "DIGITS_ROOT"}
+
+#: Parameters of the backbones: the paper's 1000-class models without their head (769,000), and 2 C for every output norm but
+#: that of the last stage, which the paper's models have too. Outputs: all four levels, the last three, the last one.
+BACKBONES = {
+    "swin-csan-t": {4: 28_734_462, 3: 28_734_270, 1: 28_733_118},
+    "swin-csan-s": {4: 51_045_678, 3: 51_045_486, 1: 51_044_334},
+    "swin-csan-v2-t": {4: 28_955_262, 3: 28_955_070, 1: 28_953_918},
+    "swin-csan-v2-s": {4: 51_496_878, 3: 51_496_686, 1: 51_495_534},
+    "swin-csan-min": {1: 11_428_071},
+    "swin-csan-micro": {1: 21_175_221},
+    "swin-csan-ts": {1: 12_801_812},
+    "swin-csan-b": {1: 90_650_952},
+    "swin-csan-v2-min": {1: 11_500_071},
+    "swin-csan-v2-b": {1: 91_252_552},
+    "swin-csan-headwise-t": {1: 28_197_810},
+    # Attention-only stacks: 8.6M, 9.5M, 11.8M and 13.6M with a classifier in the paper.
+    "swin-attention-min": {1: 7_859_466},
+    "swin-csan-attention-min": {1: 8_742_126},
+    "swin-attention-wide-min": {1: 11_004_831},
+    "swin-csan-attention-wide-min": {1: 12_799_941},
+    "vit-csan-t": {1: 5_773_896},
+    "vit-csan-s": {1: 22_651_920},
+    "vit-csan-bs": {1: 40_072_896},
+    "vit-csan-b": {1: 89_720_352},
+    # A 64 x 64 grid of positions, no class token and no last norm; a 32 x 32 grid, no last norm.
+    "vit-csan-s_simple-fpn": {1: 24_147_984},
+    "vit-csan-b_simple-fpn": {1: 92_712_480},
+    "vit-csan-s_upernet": {4: 22_969_104},
+    "vit-csan-b_upernet": {4: 90_354_720},
+    "hiera-csan-t": {4: 28_321_658, 1: 28_320_314},
+    "hiera-csan-tp": {1: 28_332_510},
+    "hiera-csan-s": {1: 35_746_138},
+    "hiera-csan-bs": {1: 29_925_888},
+    "hiera-csan-b": {4: 53_029_488, 1: 53_028_144},
+    "hiera-csan-bp": {1: 72_096_280},
+    # MAViT: the paper's count without its classifier for one output, and 2 C for every output norm of the others.
+    "mavit-t": {4: 13_347_328, 3: 13_347_200, 1: 13_345_408},
+    "mavit-s": {4: 24_040_896, 3: 24_040_768, 1: 24_038_848},
+    "mavit-b": {4: 46_691_296, 3: 46_691_104, 1: 46_688_928},
+    "mavit-l": {4: 93_561_760, 3: 93_561_568, 1: 93_559_008},
+    # DeiT-T, Swin-T and Swin-S as they are published, without head and position bias tables.
+    "vit-mala-t": {1: 5_524_416},
+    "swin-mala-t": {1: 27_496_032},
+    "swin-mala-s": {1: 48_789_600},
+}
+
+
+def test_there_are_configs() -> None:
+    assert len(SHIPPED) > 20
+
+
+def test_names_are_unique() -> None:
+    # mim looks a config's name up in the whole repository and refuses one that it finds twice.
+    folders = ("configs", "csan_mm", "tests", "tools")
+    names = Counter(path.name for folder in folders for path in (CONFIGS.parent / folder).rglob("*.py"))
+    assert not [path.name for path in CONFIGS.rglob("*.py") if names[path.name] > 1]
+
+
+@every_config
+def test_says_what_every_config_must(path: Path) -> None:
+    cfg = Config.fromfile(path)
+    assert cfg.custom_imports == {"imports": ["csan_mm"], "allow_failed_imports": False}
+    assert cfg.default_scope in ("mmdet", "mmseg", "mmpretrain")
+    assert cfg.model.backbone.type.startswith("csan_mm.")
+    assert cfg.auto_scale_lr.enable is False
+    assert cfg.auto_scale_lr.base_batch_size % cfg.train_dataloader.batch_size == 0
+    assert cfg.load_from is None
+    assert cfg.resume is False
+
+
+@every_config
+def test_survives_a_dump(path: Path, tmp_path: Path) -> None:
+    cfg = Config.fromfile(path)
+    cfg.dump(tmp_path / "dumped.py")
+    assert Config.fromfile(tmp_path / "dumped.py").to_dict() == cfg.to_dict()
+
+
+@every_config
+def test_stands_alone(path: Path) -> None:
+    for source in [path, *CONFIGS.joinpath("_base_").rglob("*.py")]:
+        tree = ast.parse(source.read_text())
+        assert not [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
+        for base in _bases(tree):
+            assert "::" not in base
+            assert (source.parent / base).resolve().is_relative_to(CONFIGS)
+
+
+def _bases(tree: ast.Module) -> list[str]:
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and node.targets[0].id == "_base_":
+            value = ast.literal_eval(node.value)
+            return [value] if isinstance(value, str) else value
+    return []
+
+
+@every_config
+def test_header_names_source_and_command(path: Path) -> None:
+    text = path.read_text()
+    header = text[: text.index("_base_ = ")]
+    assert "# Paper: " in header
+    assert "# Measured: " in header
+    command = next(line for line in header.splitlines() if line.startswith("# Command: "))
+    assert f" configs/{path.parent.name}/{path.name}" in command
+    assert (CONFIGS.parent / command.split()[2].replace("python", "tools/train.py")).exists()
+
+
+@every_config
+def test_data_come_from_one_place(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    variable = next(variable for name, variable in ROOTS.items() if f"_{name}" in path.stem)
+    monkeypatch.setenv(variable, "/somewhere/else")
+    cfg = Config.fromfile(path)
+    places = [entry for key in ("train", "val", "test") for entry in _places(cfg[f"{key}_dataloader"])]
+    places += [entry for key in ("val", "test") for entry in _places(cfg[f"{key}_evaluator"])]
+    assert len(places) >= 3
+    assert all(place.startswith("/somewhere/else/") for place in [cfg.data_root, *places])
+
+
+def _places(value: object) -> list[str]:
+    """All values of ``data_root``, and the annotation files that stand without one."""
+    if isinstance(value, (list, tuple)):
+        return [place for entry in value for place in _places(entry)]
+    if not isinstance(value, dict):
+        return []
+    own = [value["data_root"]] if "data_root" in value else [value["ann_file"]] if "ann_file" in value else []
+    return own + [place for entry in value.values() for place in _places(entry)]
+
+
+@every_config
+def test_backbone_is_the_one_it_names(path: Path) -> None:
+    cfg = Config.fromfile(path)
+    with DefaultScope.overwrite_default_scope(cfg.default_scope):
+        backbone = MODELS.build(cfg.model.backbone)
+    count = sum(parameter.numel() for parameter in backbone.parameters())
+    assert count == expected_parameters(path, len(backbone.out_indices))
+
+
+def expected_parameters(path: Path, outputs: int) -> int:
+    """The count of the longest variant's name that the config's name contains."""
+    variant = max((name for name in BACKBONES if f"{name}_" in path.stem), key=len)
+    return BACKBONES[variant][outputs]
