@@ -1,0 +1,42 @@
+"""From a config to the model it describes, and the image size it is about, without any data."""
+
+import importlib
+from typing import Any
+
+from mmengine.config import Config
+from mmengine.registry import MODELS, DefaultScope
+from torch import nn
+
+#: mmdet's usual size, where training takes no crop.
+DETECTION_SHAPE = (800, 1280)
+
+#: Transforms that give an image its size in training, and their argument.
+CROPS = {"RandomResizedCrop": "scale", "RandomCrop": "crop_size"}
+
+
+def build_model(cfg: Config) -> nn.Module:
+    """The model of a config, with fresh weights; nothing is loaded or downloaded."""
+    scope = cfg.get("default_scope") or "mmengine"
+    if scope != "mmengine":
+        importlib.import_module(f"{scope}.models")
+    with DefaultScope.overwrite_default_scope(scope):
+        return MODELS.build(cfg.model)
+
+
+def training_shape(cfg: Config) -> tuple[int, int]:
+    """(H, W) of the crops a config trains on; 800 x 1280 where it takes none."""
+    for transform in _pipeline(cfg.get("train_dataloader") or {}):
+        name = str(transform.get("type")).split(".")[-1]
+        if name in CROPS and CROPS[name] in transform:
+            size = transform[CROPS[name]]
+            return (size, size) if isinstance(size, int) else (size[0], size[1])
+    return DETECTION_SHAPE
+
+
+def _pipeline(loader: dict[str, Any]) -> list[dict[str, Any]]:
+    """The transforms of a data loader, those of wrapped data sets included."""
+    found, dataset = [], loader.get("dataset")
+    while dataset:
+        found += dataset.get("pipeline") or []
+        dataset = dataset.get("dataset")
+    return found
