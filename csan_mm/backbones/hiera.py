@@ -15,7 +15,7 @@ from torch.nn.functional import interpolate
 from csan_mm.backbones.base import DenseBackbone, drop_path_rates, resolve_arch
 from csan_mm.backbones.isotropic import refit_positions, resized_positions
 from csan_mm.layers.mlp import Mlp
-from csan_mm.layers.padding import pad_to_multiple
+from csan_mm.layers.padding import cells, pad_to_multiple
 from csan_mm.layers.windows import WindowGrid
 from csan_mm.mixers import build_mixer
 from csan_mm.registry import MODELS
@@ -194,7 +194,7 @@ class HieraCSaN(DenseBackbone):
 
     def _add_positions(self, img_size: int | Sequence[int], width: int, abs_win_pos_embed: bool) -> None:
         height, across = (img_size, img_size) if isinstance(img_size, int) else img_size
-        self.source_grid = (-(-height // STRIDE), -(-across // STRIDE))
+        self.source_grid = (cells(height, STRIDE), cells(across, STRIDE))
         shape = (1, width, 14, 14) if abs_win_pos_embed else (1, self.source_grid[0] * self.source_grid[1], width)
         self.pos_embed = nn.Parameter(trunc_normal_(torch.zeros(shape), std=0.02))
         window = trunc_normal_(torch.zeros(1, width, MASK_UNIT, MASK_UNIT), std=0.02)
@@ -210,7 +210,7 @@ class HieraCSaN(DenseBackbone):
             x = self.run_block(block, x)
             if i + 1 in self.stage_ends and (stage := self.stage_ends.index(i + 1)) in self.out_indices:
                 stride = self.all_strides[stage]
-                outputs.append(self.output(x[:, : -(-H // stride), : -(-W // stride)], stage, image))
+                outputs.append(self.output(x[:, : cells(H, stride), : cells(W, stride)], stage, image))
         return tuple(outputs)
 
     def positions(self, height: int, width: int) -> Tensor:

@@ -5,9 +5,14 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 
+def cells(side: int, stride: int) -> int:
+    """ceil(side / stride), without the negative numbers whose division ONNX rounds the other way."""
+    return (side + stride - 1) // stride
+
+
 def whole(side: int, multiple: int) -> int:
     """The next multiple of ``multiple`` from ``side`` on; by floor division, which traced sizes simplify well."""
-    return (side + multiple - 1) // multiple * multiple
+    return cells(side, multiple) * multiple
 
 
 def pad_to_multiple(x: Tensor, multiple: int, axes: tuple[int, int] = (1, 2)) -> Tensor:

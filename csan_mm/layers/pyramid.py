@@ -9,6 +9,8 @@ ceil(H / stride) x ceil(W / stride).
 from timm.layers import LayerNorm2d
 from torch import Tensor, nn
 
+from csan_mm.layers.padding import cells
+
 #: Stride of each level over that of the maps.
 SCALES = (0.25, 0.5, 1, 2)
 
@@ -44,7 +46,7 @@ class PyramidFromDepths(nn.ModuleList):
 
     def level(self, x: Tensor, index: int, image: Tensor) -> Tensor:
         """Level ``index`` from a map (B, C, h, w), cropped to the image (B, 3, H, W)."""
-        rows, columns = (-(-side // self.strides[index]) for side in image.shape[-2:])
+        rows, columns = (cells(side, self.strides[index]) for side in image.shape[-2:])
         return self[index](x)[:, :, :rows, :columns]
 
 
