@@ -26,6 +26,7 @@ _CAUSES = (
         f"{PIP} install 'mmcv>=2.1,<2.2'",
     ),
     (r"undefined symbol", "it was compiled for another version of torch", ""),
+    (r"No module named 'mmcv\._ext'", "mmcv has no compiled operators", ""),
     (r"No module named '([\w.]+)'", "the module {0} is missing", f"{PIP} install {{0}}"),
     (r"(lib\w+\.so[\w.]*): cannot open shared object", "the system library {0} is missing", ""),
 )

@@ -75,7 +75,8 @@ def compare_classes(wanted: Sequence[str], found: Sequence[str], where: str, sou
         )
         return
     for name in absent:
-        near = difflib.get_close_matches(name.lower(), {other.lower(): other for other in found}, n=1)
+        by_lower = {other.lower(): other for other in found}
+        near = [by_lower[other] for other in difflib.get_close_matches(name.lower(), by_lower, n=1)]
         says = f"has no category {name!r}, which metainfo names" + (f" (it has {near[0]!r})" if near else "")
         yield Finding(
             Severity.FAULT, source, says, "make the names equal: a missing one shifts the labels behind it", where
