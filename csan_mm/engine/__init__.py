@@ -1,7 +1,8 @@
 """Training: hooks, and what the configs need beyond mmengine."""
 
+from csan_mm.engine.dynamic_norms import DynamicNormHook
 from csan_mm.engine.layer_decay import LayerDecayOptimWrapperConstructor
 from csan_mm.engine.lion import Lion
 from csan_mm.engine.load_check import LoadCheckHook
 
-__all__ = ["LayerDecayOptimWrapperConstructor", "Lion", "LoadCheckHook"]
+__all__ = ["DynamicNormHook", "LayerDecayOptimWrapperConstructor", "Lion", "LoadCheckHook"]

@@ -11,6 +11,8 @@ from torch import Tensor, nn
 
 from csan_mm.layers.padding import cells
 
+from csan_mm.layers.padding import cells
+
 #: Stride of each level over that of the maps.
 SCALES = (0.25, 0.5, 1, 2)
 
