@@ -21,6 +21,15 @@ def relative_position_index(window_size: int) -> Tensor:
     return offset[..., 0] * (2 * window_size - 1) + offset[..., 1]
 
 
+def roll(x: Tensor, shift: tuple[int, int]) -> Tensor:
+    """Roll maps (B, H, W, C) up and left by ``shift``, at most (H, W)."""
+    if not torch.compiler.is_compiling():
+        return torch.roll(x, (-shift[0], -shift[1]), dims=(1, 2))
+    # ONNX has no roll by an amount that depends on the size.
+    x = torch.cat([x[:, shift[0] :], x[:, : shift[0]]], dim=1)
+    return torch.cat([x[:, :, shift[1] :], x[:, :, : shift[1]]], dim=2)
+
+
 class WindowGrid:
     """Cuts one map size into windows and puts them together again; blocks of a stage share one.
 
@@ -52,7 +61,7 @@ class WindowGrid:
         """(B, H, W, C) -> (B * nW, w * w, C)."""
         x = pad_to_multiple(x, self.window_size)
         if self.shifted:
-            x = torch.roll(x, (-self.shift[0], -self.shift[1]), dims=(1, 2))
+            x = roll(x, self.shift)
         return self._partition(x)
 
     def merge(self, windows: Tensor) -> Tensor:
@@ -64,7 +73,7 @@ class WindowGrid:
     def restore(self, x: Tensor) -> Tensor:
         """Undo shift and padding: (B, Hp, Wp, C) -> (B, H, W, C)."""
         if self.shifted:
-            x = torch.roll(x, self.shift, dims=(1, 2))
+            x = roll(x, (self.padded[0] - self.shift[0], self.padded[1] - self.shift[1]))
         return x[:, : self.size[0], : self.size[1]]
 
     def mask(self, like: Tensor) -> Tensor | None:
