@@ -108,5 +108,8 @@ def forget_instances() -> None:
     from mmengine.registry import DefaultScope
     from mmengine.visualization import Visualizer
 
-    for kind in (MMLogger, MessageHub, DefaultScope, Visualizer):
+    kinds = [MMLogger, MessageHub, DefaultScope, Visualizer]
+    while kinds:
+        kind = kinds.pop()
         kind._instance_dict.clear()
+        kinds += kind.__subclasses__()
