@@ -23,5 +23,6 @@ if _sys.argv[:2] != ["-m", "doctor"]:
     _ext.install()
 
     from csan_mm import backbones, checkpoint, engine, necks
+    from csan_mm.zoo import get_backbone, list_models
 
-__all__ = ["__version__", "backbones", "checkpoint", "engine", "necks"]
+__all__ = ["__version__", "backbones", "checkpoint", "engine", "get_backbone", "list_models", "necks"]

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from huggingface_hub import PyTorchModelHubMixin
 from mmcv.cnn import build_norm_layer
 from mmengine.model import BaseModule
 from timm.layers import trunc_normal_
@@ -93,7 +94,7 @@ def init_weights_(module: nn.Module) -> None:
         nn.init.zeros_(module.bias)
 
 
-class DenseBackbone(BaseModule):
+class DenseBackbone(BaseModule, PyTorchModelHubMixin, library_name="csan_mm", license="apache-2.0"):
     """Base of all backbones: image (B, 3, H, W) -> tuple of maps (B, C_i, ceil(H / stride_i), ceil(W / stride_i)).
 
     A subclass calls this constructor, builds its parts, then calls :meth:`finish`. Maps are contiguous, in channels_last
@@ -111,6 +112,9 @@ class DenseBackbone(BaseModule):
         with_cp: Recompute blocks in the backward pass to save memory.
         norm_cfg: One output norm per returned level; ``None``: raw stage outputs.
         init_cfg: See mmengine's BaseModule; ``dict(type='csan_mm.Pretrained', checkpoint=..., source=...)`` loads weights.
+
+    ``save_pretrained(folder)`` and ``from_pretrained(folder)`` (huggingface_hub's mixin) keep a backbone as config.json and
+    model.safetensors.
 
     Attributes:
         channels (tuple[int]): Width of every returned map.
@@ -146,6 +150,12 @@ class DenseBackbone(BaseModule):
         self.depths = tuple(depths)
         self.channels = tuple(channels[i] for i in self.out_indices)
         self.strides = tuple(strides[i] for i in self.out_indices)
+
+    @property
+    def feature_info(self) -> list[dict[str, int]]:
+        """The returned maps as timm lists them: ``num_chs`` (width), ``reduction`` (stride) and ``index`` (level)."""
+        rows = zip(self.channels, self.strides, self.out_indices)
+        return [{"num_chs": width, "reduction": stride, "index": level} for width, stride, level in rows]
 
     @property
     def num_built(self) -> int:

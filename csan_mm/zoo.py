@@ -1,0 +1,72 @@
+"""Backbones by name, for people who do not use configs."""
+
+import difflib
+import os
+from typing import Any
+
+from csan_mm.backbones import base, cbt, hiera, mavit, swin, vit, weightformer
+from csan_mm.checkpoint.pretrained import Pretrained
+
+#: Family -> its class and its named variants.
+FAMILIES: dict[str, tuple[type[base.DenseBackbone], dict[str, Any]]] = {
+    "swin-csan": (swin.SwinCSaN, swin.ARCHS),
+    "vit-csan": (vit.ViTCSaN, vit.ARCHS),
+    "hiera-csan": (hiera.HieraCSaN, hiera.ARCHS),
+    "mavit": (mavit.MAViT, mavit.ARCHS),
+    "weightformer": (weightformer.WeightFormer, weightformer.ARCHS),
+    "cbt": (cbt.CBT, cbt.ARCHS),
+}
+
+
+def list_models(pattern: str = "") -> list[str]:
+    """Names that :func:`get_backbone` takes.
+
+    Args:
+        pattern: Only names that contain it. Default: all.
+
+    Example:
+        >>> list_models('swin-csan-t')
+        ['swin-csan-tiny-slim', 'swin-csan-tiny']
+    """
+    return [
+        f"{family}-{arch}" for family, (_, archs) in FAMILIES.items() for arch in archs if pattern in f"{family}-{arch}"
+    ]
+
+
+def get_backbone(
+    name: str,
+    pretrained: str | os.PathLike[str] | None = None,
+    source: str | None = None,
+    min_match: float = 0.95,
+    **options: Any,
+) -> base.DenseBackbone:
+    """Build a backbone by name.
+
+    Args:
+        name: One of :func:`list_models`.
+        pretrained: Weight file to load; nothing is downloaded. Default: none.
+        source: Layout of that file, one of ``csan_mm.checkpoint.SOURCES``; ``None`` (default): csan_mm's own.
+        min_match: See :class:`csan_mm.checkpoint.Pretrained`. Default: 0.95.
+        **options: Arguments of the backbone's class.
+
+    Returns:
+        The backbone, in training mode. ``channels``, ``strides`` and ``feature_info`` describe its outputs.
+
+    Raises:
+        ValueError: Unknown name; the message lists the near ones.
+        FileNotFoundError, CheckpointError: The file is missing or does not fit.
+
+    Example:
+        >>> backbone = get_backbone('swin-csan-tiny', kappa='bounded', out_indices=(1, 2, 3))
+        >>> backbone.channels
+        (192, 384, 768)
+    """
+    names = list_models()
+    if name not in names:
+        near = difflib.get_close_matches(name, names, n=3, cutoff=0.4) or names
+        raise ValueError(f"name={name!r} is unknown: take one of {', '.join(near)}; csan_mm.list_models() lists all")
+    family = max((family for family in FAMILIES if name.startswith(f"{family}-")), key=len)
+    backbone = FAMILIES[family][0](arch=name.removeprefix(f"{family}-"), **options)
+    if pretrained is not None:
+        Pretrained(os.fspath(pretrained), source, min_match)(backbone)
+    return backbone
