@@ -1,0 +1,14 @@
+# As mask-rcnn_mavit-s_fpn_ms-3x_coco.py, with MAViT-B.
+# Paper:    MALA, ICCV 2025, arXiv 2507.00698: -
+# Measured: -
+# Weights:  mavit_b.pth
+# Command:  tools/dist_train.sh configs/mala/mask-rcnn_mavit-b_fpn_ms-3x_coco.py 8 --amp
+_base_ = './mask-rcnn_mavit-s_fpn_ms-3x_coco.py'
+model = dict(
+    backbone=dict(
+        arch='base',
+        drop_path_rate=0.4,
+        init_cfg=dict(checkpoint='{{$CSAN_MM_WEIGHTS:checkpoints}}/mavit_b.pth'),
+    ),
+    neck=dict(in_channels=[96, 192, 384, 512]),
+)

@@ -1,0 +1,6 @@
+# As swin-mala-t_8xb128_in1k.py, with Swin-S.
+# Paper:    MALA, ICCV 2025, arXiv 2507.00698: 85.3 top-1
+# Measured: -
+# Command:  tools/dist_train.sh configs/mala/swin-mala-s_8xb128_in1k.py 8 --amp
+_base_ = './swin-mala-t_8xb128_in1k.py'
+model = dict(backbone=dict(arch='small', drop_path_rate=0.3))
