@@ -154,3 +154,12 @@ def expected_parameters(path: Path, outputs: int) -> int:
     """The count of the longest variant's name that the config's name contains."""
     variant = max((name for name in BACKBONES if f"{name}_" in path.stem), key=len)
     return BACKBONES[variant][outputs]
+
+
+def test_missing_weights_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CSAN_MM_WEIGHTS", "nowhere")
+    cfg = Config.fromfile(CONFIGS / "csan" / "retinanet_swin-csan-t_fpn_1x_coco.py")
+    cfg.model.backbone.arch = "min"
+    backbone = MODELS.build(cfg.model.backbone)
+    with pytest.raises(FileNotFoundError, match=r"nowhere/swin_tiny_patch4_window7_224\.pth does not exist"):
+        backbone.init_weights()
