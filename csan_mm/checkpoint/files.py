@@ -1,6 +1,7 @@
 """Reading and writing weight files, without ever executing a pickle."""
 
 import argparse
+import hashlib
 import os
 import pickle
 import re
@@ -46,7 +47,18 @@ def load_file(path: str | os.PathLike[str]) -> dict[str, Tensor]:
     Example:
         >>> state = load_file('swin_tiny_patch4_window7_224.pth')
     """
+    return strip_prefixes(read_weights(path)[0])
+
+
+def read_weights(path: str | os.PathLike[str]) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Weights under the names the file has for them, and what :func:`save_file` or mmengine wrote about them.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        CheckpointError: As :func:`load_file`, and where the weights are not those its checksum was made of.
+    """
     content = safe_load(path)
+    about = _metadata(path, content)
     for key in WRAPPERS:
         if isinstance(content, Mapping) and isinstance(content.get(key), Mapping):
             content = content[key]
@@ -54,7 +66,29 @@ def load_file(path: str | os.PathLike[str]) -> dict[str, Tensor]:
     weights = {name: value for name, value in _items(content) if isinstance(value, Tensor)}
     if not weights:
         raise CheckpointError(f"{path} holds no weights: looked under {', '.join(WRAPPERS)} and at top level")
-    return strip_prefixes(weights)
+    if "sha256" in about and about["sha256"] != checksum(weights):
+        raise CheckpointError(
+            f"{path} was changed or damaged since it was written: its weights do not match its checksum"
+        )
+    return weights, about
+
+
+def checksum(state_dict: Mapping[str, Tensor]) -> str:
+    """SHA-256 over names, types, shapes and values, the same in every file format."""
+    digest = hashlib.sha256()
+    for name in sorted(state_dict):
+        value = state_dict[name].detach().cpu().contiguous()
+        digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
+        digest.update(value.reshape(-1).view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _metadata(path: str | os.PathLike[str], content: Any) -> dict[str, Any]:
+    if Path(path).suffix == ".safetensors":
+        with safetensors.safe_open(path, "pt") as file:
+            return dict(file.metadata() or {})
+    about = content.get("meta") if isinstance(content, Mapping) else None
+    return dict(about) if isinstance(about, Mapping) else {}
 
 
 def strip_prefixes(state_dict: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -98,7 +132,7 @@ def save_file(
     Args:
         state_dict: Name -> tensor.
         path: Ends in .safetensors, .pth or .pt; a .pth holds ``dict(state_dict=..., meta=...)``.
-        metadata: Strings kept beside the weights. Default: none.
+        metadata: Strings kept beside the weights, to which ``sha256``, the weights' checksum, is added. Default: none.
 
     Raises:
         ValueError: Another suffix.
@@ -107,12 +141,13 @@ def save_file(
     if path.suffix not in (".safetensors", ".pth", ".pt"):
         raise ValueError(f"path={str(path)!r}: a weight file ends in .safetensors, .pth or .pt")
     tensors = {name: value.detach().cpu().contiguous().clone() for name, value in state_dict.items()}
+    about = {**(metadata or {}), "sha256": checksum(tensors)}
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary:
         if path.suffix == ".safetensors":
-            safetensors.torch.save_file(tensors, temporary, metadata=dict(metadata or {}))
+            safetensors.torch.save_file(tensors, temporary, metadata=about)
         else:
-            torch.save({"state_dict": tensors, "meta": dict(metadata or {})}, temporary)
+            torch.save({"state_dict": tensors, "meta": about}, temporary)
 
 
 @contextmanager
