@@ -140,6 +140,29 @@ def test_nothing_to_resume_from_starts_with_the_config_s_weights(tmp_path):
     assert (cfg.resume, cfg.load_from) == (False, "weights.pth")
 
 
+@pytest.mark.parametrize("decided", ["epoch_2.pth", None, CheckpointError("all are damaged")])
+def test_other_processes_do_as_the_main_one_decided(work_dir, monkeypatch, decided):
+    """This one would have taken epoch_10."""
+
+    def receive(decision: list) -> None:
+        assert decision == [None]
+        decision[0] = work_dir / decided if isinstance(decided, str) else decided
+
+    monkeypatch.setattr("csan_mm.engine.resume.is_main_process", lambda: False)
+    monkeypatch.setattr("csan_mm.engine.resume.broadcast_object_list", receive)
+    cfg = Config({"work_dir": str(work_dir)})
+    if isinstance(decided, Exception):
+        with pytest.raises(CheckpointError, match="all are damaged"):
+            choose_checkpoint(cfg, "auto")
+        return
+    choose_checkpoint(cfg, "auto")
+    assert cfg.load_from == (decided and str(work_dir / decided))
+    (work_dir / "epoch_2.pth").unlink()
+    if decided:
+        with pytest.raises(CheckpointError, match="is not there on every node"):
+            choose_checkpoint(cfg, "auto")
+
+
 def test_a_file_that_would_run_code_is_refused(work_dir, tmp_path):
     proof = tmp_path / "executed"
     write(work_dir / "epoch_10.pth", meta=Evil(proof))

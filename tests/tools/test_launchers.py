@@ -190,9 +190,11 @@ class ParameterWatcher(Hook):
 """
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="the processes would use the GPUs, of which there may be one")
-def test_two_processes_train_together_on_the_cpu(tiny_config, tmp_path, repo_root):
-    """Frozen stages and checkpointing, without a search for unused parameters."""
+@pytest.fixture
+def train_two(tiny_config, tmp_path, repo_root):
+    """Trains in two processes on the CPU, with frozen stages and checkpointing; gives the output and what each rank wrote."""
+    if torch.cuda.is_available():
+        pytest.skip("the processes would use the GPUs, of which there may be one")
     (tmp_path / "parameter_watcher.py").write_text(WATCHER)
     config = tiny_config(
         more="custom_imports = dict(imports=['csan_mm', 'parameter_watcher'], allow_failed_imports=False)\n"
@@ -201,19 +203,44 @@ def test_two_processes_train_together_on_the_cpu(tiny_config, tmp_path, repo_roo
         "find_unused_parameters = False\n"
     )
     environment = {**os.environ, "PYTHON": sys.executable, "PYTHONPATH": str(tmp_path), "OMP_NUM_THREADS": "1"}
-    command = ["bash", str(repo_root / "tools" / "dist_train.sh"), str(config), "2", "--work-dir", "a work dir"]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert "effective batch 4 = 2 processes x 2 images" in done.stdout + done.stderr
-    first, second = (torch.load(tmp_path / f"rank{rank}.pth") for rank in (0, 1))
+    launcher = str(repo_root / "tools" / "dist_train.sh")
+
+    def run(*options: str) -> tuple[str, list[dict]]:
+        command = ["bash", launcher, str(config), "2", "--work-dir", "a work dir", *options]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr[-3000:]
+        return done.stdout + done.stderr, [torch.load(tmp_path / f"rank{rank}.pth") for rank in (0, 1)]
+
+    return run
+
+
+def assert_same(first: dict, second: dict) -> None:
     assert first["facts"] == second["facts"]
+    for name, value in first["parameters"].items():
+        assert torch.equal(value, second["parameters"][name]), name
+
+
+def test_two_processes_train_together_on_the_cpu(train_two, tmp_path):
+    """Without a search for unused parameters."""
+    output, (first, second) = train_two()
+    assert "effective batch 4 = 2 processes x 2 images" in output
+    assert_same(first, second)
     facts = first["facts"]
     assert (facts["backend"], facts["kind"], facts["unused"]) == ("gloo", "MMDistributedDataParallel", False)
     assert any(name.startswith("backbone.patch_embed") for name in facts["frozen"])
     assert not set(facts["frozen"]) & set(facts["moved"])
     assert any(name.startswith("backbone.layers.3") for name in facts["moved"])
-    for name, value in first["parameters"].items():
-        torch.testing.assert_close(
-            value, second["parameters"][name], rtol=0, atol=0, msg=lambda text, name=name: f"{name}: {text}"
-        )
     assert (tmp_path / "a work dir" / "iter_2.pth").is_file()
+
+
+@pytest.mark.slow
+def test_two_processes_resume_from_the_same_checkpoint(train_two, tmp_path):
+    """The last one is truncated, and the folder was moved."""
+    train_two()
+    (tmp_path / "a work dir").rename(tmp_path / "elsewhere")
+    last = tmp_path / "elsewhere" / "iter_2.pth"
+    last.write_bytes(last.read_bytes()[:-1000])
+    output, (first, second) = train_two("--work-dir", "elsewhere", "--resume")
+    assert output.count("resuming from elsewhere/iter_1.pth instead") == 1
+    assert "resumed epoch: 0, iter: 1" in output
+    assert_same(first, second)
