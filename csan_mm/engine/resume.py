@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import torch
 from mmengine.config import Config
 from mmengine.dist import broadcast_object_list, is_main_process
 from mmengine.logging import print_log
 from mmengine.runner import CheckpointLoader
 
 from csan_mm.checkpoint import CheckpointError, safe_load
+from csan_mm.engine.old_torch import load_inert
 
 #: The file in a work dir in which mmengine writes the path of its last checkpoint, as it was then.
 POINTER = "last_checkpoint"
@@ -32,7 +34,12 @@ def read_checkpoints_safely() -> None:
 
 def load_from_local(filename: str, map_location: Any) -> Any:
     """mmengine's loader interface; everything comes to the CPU first, and moves with the parameters it belongs to."""
-    return safe_load(Path(filename).expanduser())
+    return _read(Path(filename).expanduser())
+
+
+def _read(path: Path) -> Any:
+    has_allow_list = hasattr(torch.serialization, "safe_globals")  # torch 2.5
+    return safe_load(path) if has_allow_list or path.suffix == ".safetensors" else load_inert(path)
 
 
 def choose_checkpoint(cfg: Config, resume: str | None) -> None:
@@ -94,7 +101,7 @@ def require_training(path: Path) -> None:
     """
     if not path.is_file():
         raise CheckpointError(f"checkpoint {path} does not exist: check the path")
-    content = safe_load(path)
+    content = _read(path)
     lacking = [key for key in _TRAINING if not isinstance(content, dict) or key not in content]
     if lacking:
         raise CheckpointError(

@@ -163,19 +163,48 @@ def test_other_processes_do_as_the_main_one_decided(work_dir, monkeypatch, decid
             choose_checkpoint(cfg, "auto")
 
 
+@pytest.fixture(params=["weights-only", "old torch"])
+def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways to read, on whatever torch is here."""
+    if request.param == "old torch":
+        monkeypatch.delattr(torch.serialization, "safe_globals", raising=False)
+    elif not hasattr(torch.serialization, "safe_globals"):
+        pytest.skip("this torch has no list of safe globals")
+    monkeypatch.setattr(CheckpointLoader, "_schemes", dict(CheckpointLoader._schemes))
+    read_checkpoints_safely()
+
+
+@pytest.mark.usefixtures("reader")
+def test_own_checkpoints_are_read(work_dir):
+    content = _load_checkpoint(str(work_dir / "epoch_2.pth"))
+    assert content["message_hub"]["loss"].current() == 0.5
+    assert torch.equal(content["state_dict"]["w"], torch.ones(9))
+    truncate(work_dir / "epoch_2.pth")
+    with pytest.raises(CheckpointError, match="not a readable checkpoint"):
+        _load_checkpoint(str(work_dir / "epoch_2.pth"))
+
+
+@pytest.mark.usefixtures("reader")
 def test_a_file_that_would_run_code_is_refused(work_dir, tmp_path):
     proof = tmp_path / "executed"
-    write(work_dir / "epoch_10.pth", meta=Evil(proof))
+    path = str(write(work_dir / "epoch_10.pth", meta=Evil(proof)))
     with pytest.raises(CheckpointError, match=r"posix\.mkdir"):
-        choose_checkpoint(Config({"work_dir": "."}), str(work_dir / "epoch_10.pth"))
-    schemes = dict(CheckpointLoader._schemes)
-    try:
-        read_checkpoints_safely()
-        with pytest.raises(CheckpointError, match=r"posix\.mkdir"):
-            _load_checkpoint(str(work_dir / "epoch_10.pth"))
-        assert not proof.exists()
-        assert _load_checkpoint(str(work_dir / "epoch_2.pth"))["message_hub"]["loss"].current() == 0.5
-    finally:
-        CheckpointLoader._schemes = schemes
+        choose_checkpoint(Config({"work_dir": "."}), path)
+    with pytest.raises(CheckpointError, match=r"posix\.mkdir"):
+        _load_checkpoint(path)
+    assert not proof.exists()
     pickle.loads(pickle.dumps(Evil(proof)))
     assert proof.is_dir()  # an unpickler does run it
+
+
+class Reaching:
+    """Asks for more than a method of HistoryBuffer through the getattr that is let through."""
+
+    def __reduce__(self) -> tuple:
+        return getattr, (HistoryBuffer, "__init__")
+
+
+@pytest.mark.usefixtures("reader")
+def test_getattr_reaches_no_further_than_a_history_buffer_s_methods(work_dir):
+    with pytest.raises(CheckpointError, match="getattr"):
+        _load_checkpoint(str(write(work_dir / "epoch_10.pth", meta=Reaching())))
