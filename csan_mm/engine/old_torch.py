@@ -35,7 +35,8 @@ class InertUnpickler(pickle.Unpickler):
     """Imports what ``INERT`` names, and nothing else."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """Called by pickle for every global of the file."""
+        """Called by pickle for every global of the file; torch.save writes the names of Python 2."""
+        module = {"__builtin__": "builtins"}.get(module, module)
         if (module, name) == ("builtins", "getattr"):
             return _history_method
         if name in INERT.get(module, ()) or (module == "numpy.dtypes" and name.endswith("DType")):
