@@ -28,7 +28,7 @@ class CheckpointError(ValueError):
     """A weight file that cannot be used; the message names the file, what is wrong and what would do."""
 
 
-def load_file(path: str | os.PathLike[str]) -> dict[str, Tensor]:
+def load_file(path: str | os.PathLike[str], trust: bool = False) -> dict[str, Tensor]:
     """Read the weights of a .safetensors, .pth, .pt or .bin file.
 
     Finds them under ``state_dict_ema``, ``model_ema``, ``state_dict``, ``model``, ``model_state`` (the first that is there)
@@ -36,6 +36,7 @@ def load_file(path: str | os.PathLike[str]) -> dict[str, Tensor]:
 
     Args:
         path: The file. Nothing is downloaded.
+        trust: Unpickle a file that cannot be read otherwise, which runs the code in it. Default: False.
 
     Returns:
         Name -> tensor, on the CPU.
@@ -47,17 +48,17 @@ def load_file(path: str | os.PathLike[str]) -> dict[str, Tensor]:
     Example:
         >>> state = load_file('swin_tiny_patch4_window7_224.pth')
     """
-    return strip_prefixes(read_weights(path)[0])
+    return strip_prefixes(read_weights(path, trust)[0])
 
 
-def read_weights(path: str | os.PathLike[str]) -> tuple[dict[str, Tensor], dict[str, Any]]:
+def read_weights(path: str | os.PathLike[str], trust: bool = False) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Weights under the names the file has for them, and what :func:`save_file` or mmengine wrote about them.
 
     Raises:
         FileNotFoundError: There is no such file.
         CheckpointError: As :func:`load_file`, and where the weights are not those its checksum was made of.
     """
-    content = safe_load(path)
+    content = safe_load(path, trust)
     about = _metadata(path, content)
     for key in WRAPPERS:
         if isinstance(content, Mapping) and isinstance(content.get(key), Mapping):
@@ -96,11 +97,15 @@ def strip_prefixes(state_dict: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {_WRAPPING_PREFIX.sub("", name): value for name, value in state_dict.items()}
 
 
-def safe_load(path: str | os.PathLike[str]) -> Any:
+def safe_load(path: str | os.PathLike[str], trust: bool = False) -> Any:
     """Everything a file holds, read without executing a pickle.
 
     Besides tensors and plain data only inert classes are allowed: ``argparse.Namespace`` (timm's and many authors' savers),
     numpy arrays, and what mmengine's own checkpoints hold.
+
+    Args:
+        path: The file.
+        trust: Unpickle it all the same. Default: False.
 
     Raises:
         FileNotFoundError: There is no such file.
@@ -116,7 +121,7 @@ def safe_load(path: str | os.PathLike[str]) -> Any:
             raise CheckpointError(_damaged(path, error)) from error
     try:
         with _inert_globals():
-            return torch.load(path, map_location="cpu", weights_only=True)
+            return torch.load(path, map_location="cpu", weights_only=not trust)
     except pickle.UnpicklingError as error:
         found = re.search(r"GLOBAL `?([\w.]+)", str(error))
         raise CheckpointError(_refused(path, found[1]) if found else _damaged(path, error)) from error
@@ -191,7 +196,7 @@ def _history_buffer_method(owner: Any, name: str) -> Any:
 def _refused(path: Path, found: str) -> str:
     return (
         f"{path} holds the object {found} that only unpickling could make, and unpickling a file can run any code in it, so it "
-        f"was not read. Save its weights alone with torch.save(dict(state_dict=...)) or as .safetensors where you trust it"
+        f"was not read. If you trust its source, pass --trust to the tool (trust=True in Python and configs)"
     )
 
 

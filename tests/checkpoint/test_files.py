@@ -70,9 +70,11 @@ class Malicious:
 def test_a_malicious_pickle_is_refused_and_not_run(tmp_path, legacy):
     path, marker = tmp_path / "evil.pth", tmp_path / "ran"
     torch.save({"state_dict": WEIGHTS, "x": Malicious(marker)}, path, _use_new_zipfile_serialization=not legacy)
-    with pytest.raises(CheckpointError, match=re.escape(str(path)) + ".*mkdir.*was not read"):
+    with pytest.raises(CheckpointError, match=re.escape(str(path)) + ".*mkdir.*was not read.*--trust"):
         load_file(path)
     assert not marker.exists()
+    assert set(load_file(path, trust=True)) == set(WEIGHTS)
+    assert marker.exists()
 
 
 @pytest.mark.parametrize(

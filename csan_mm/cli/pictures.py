@@ -1,0 +1,65 @@
+"""Reading pictures as people have them: grey, palette, transparent, 16 bits a pixel, turned by their EXIF tag."""
+
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+SUFFIXES = (".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
+
+
+class UnreadableImageError(ValueError):
+    """A file that is no image, or a damaged one; the message names it."""
+
+
+def find_images(paths: list[str]) -> list[tuple[Path, Path]]:
+    """Image files in the order given, a folder's sorted, each with its name below the folder it came from.
+
+    Args:
+        paths: Files and folders; folders are searched to the bottom for the usual suffixes.
+
+    Raises:
+        FileNotFoundError: A path does not exist, or no path holds an image.
+    """
+    found = []
+    for path in map(Path, paths):
+        if path.is_dir():
+            inside = sorted(file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
+            found += [(file, file.relative_to(path)) for file in inside]
+        elif path.is_file():
+            found.append((path, Path(path.name)))
+        else:
+            raise FileNotFoundError(f"image {path} does not exist: check the path")
+    if not found:
+        raise FileNotFoundError(f"no image in {', '.join(paths)}: looked for {', '.join(SUFFIXES)}")
+    return found
+
+
+def read_image(path: Path) -> np.ndarray:
+    """An image as (H, W, 3) uint8 in OpenCV's channel order, upright.
+
+    Grey becomes three equal channels; transparency is laid over white; 16 and 32 bits a pixel are scaled by the format's range
+    (floating point by the picture's own).
+
+    Raises:
+        UnreadableImageError: The file is no image, or ends early.
+    """
+    try:
+        with Image.open(path) as image:
+            image = ImageOps.exif_transpose(image)
+            return np.ascontiguousarray(_rgb(image)[:, :, ::-1])
+    except (OSError, SyntaxError, ValueError, UnidentifiedImageError, Image.DecompressionBombError) as error:
+        raise UnreadableImageError(f"{path} is not a readable image ({error})") from error
+
+
+def _rgb(image: Image.Image) -> np.ndarray:
+    if image.mode.startswith(("I", "F")):
+        values = np.asarray(image, dtype=np.float64)
+        low, high = (values.min(), values.max()) if image.mode == "F" else (0.0, 65535.0)
+        grey = np.clip((values - low) / max(high - low, 1e-12) * 255, 0, 255).round().astype(np.uint8)
+        return np.repeat(grey[:, :, None], 3, axis=2)
+    if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
+        image = image.convert("RGBA")
+        white = Image.new("RGBA", image.size, "white")
+        image = Image.alpha_composite(white, image)
+    return np.asarray(image.convert("RGB"))
