@@ -127,7 +127,7 @@ class Predictor:
         except RuntimeError as error:
             first = str(error).splitlines()[1].strip()[:300]
             raise CheckpointError(
-                f"{checkpoint} does not fit {type(model).__name__} ({first}): {cfg.filename} is not the config it was trained with"
+                f"{checkpoint} does not fit {type(model).__name__} ({first}): {cfg.filename} is not its config"
             ) from error
         return model
 
