@@ -3,13 +3,15 @@
 # make test-slow  those that take longer than some twenty seconds
 # make lint       ruff: rules and format
 # Each sets up the environment first: $(VENV), with the versions of requirements/constraints.txt. A second run re-uses it.
-# Variables: PYTHON (3.10 to 3.13), VENV (default .venv), PYTEST_ARGS.
+# Variables: PYTHON (3.10 to 3.13), VENV (default .venv), PYTEST_ARGS, WORKERS (test processes).
 
 VENV ?= .venv
 PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3.10; do \
 	$$python -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && echo $$python && break; \
 	done)
 PYTEST_ARGS ?=
+# One test process per core, each with one thread.
+WORKERS ?= auto
 
 EXTRAS := onedl,digits,export,test
 CONSTRAINTS := requirements/constraints.txt
@@ -29,10 +31,10 @@ demo: $(STAMP)
 	$(PY) tools/demo.py
 
 test: $(STAMP)
-	$(PY) -m pytest $(PYTEST_ARGS)
+	OMP_NUM_THREADS=1 $(PY) -m pytest -n $(WORKERS) $(PYTEST_ARGS)
 
 test-slow: $(STAMP)
-	$(PY) -m pytest -m slow $(PYTEST_ARGS)
+	OMP_NUM_THREADS=1 $(PY) -m pytest -n $(WORKERS) -m slow $(PYTEST_ARGS)
 
 lint: $(STAMP)
 	$(PY) -m ruff check .
