@@ -64,9 +64,18 @@ class WeightFormerBlock(nn.Module):
             x = x + self.dwc(x, grid)
             y = self.linear1(self.norm2(x), grid)
         else:
-            x = x + self.dwc(x.transpose(1, 2).unflatten(2, grid)).flatten(2).transpose(1, 2)
+            x = x + self.dwc(as_maps(x, grid)).flatten(2).transpose(1, 2)
             y = self.linear1(self.norm2(x))
         return x + self.drop_path(self.linear2(gelu(y)))
+
+
+def as_maps(x: Tensor, grid: tuple[int, int]) -> Tensor:
+    """(B, N, C) -> (B, C, H, W): a view, but for a captured graph a copy.
+
+    There a convolution would ask whether the view is channels_last, and with that fix H and W to more than 1.
+    """
+    maps = x.transpose(1, 2).unflatten(2, grid)
+    return maps.clone(memory_format=torch.contiguous_format) if torch.compiler.is_compiling() else maps
 
 
 @MODELS.register_module()
@@ -177,11 +186,7 @@ class WeightFormer(IsotropicBackbone):
     def token_output(self, x: Tensor, grid: tuple[int, int], index: int, image: Tensor) -> Tensor:
         """A block's tokens as they leave the backbone, in a pyramid at the stride of their level."""
         y = super().token_output(x, grid, index, image)
-        if self.pyramid is None:
-            return y
-        last = y.is_contiguous(memory_format=torch.channels_last) and not y.is_contiguous()
-        y = self.pyramid.level(y, self.out_indices.index(index), image)
-        return y.contiguous(memory_format=torch.channels_last if last else torch.contiguous_format)
+        return y if self.pyramid is None else self.pyramid(y, self.out_indices.index(index), image)
 
     def stem(self) -> list[nn.Module | nn.Parameter]:
         """Patch embedding and its norm."""

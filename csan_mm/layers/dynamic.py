@@ -30,7 +30,7 @@ class DynamicLayer(nn.Module):
         raise NotImplementedError(f"{type(self).__name__} must say how it predicts its kernel")
 
     def prediction_macs(self, grid: tuple[int, int]) -> int:
-        """Multiply-accumulates that predicting the kernel of one image takes; elementwise work and pooling count nothing."""
+        """Multiply-accumulates that predicting the kernel of one image takes; elementwise work counts nothing."""
         raise NotImplementedError(f"{type(self).__name__} must say what its prediction costs")
 
     def kernel(self, x: Tensor, grid: tuple[int, int]) -> Tensor:

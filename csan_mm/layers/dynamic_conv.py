@@ -14,10 +14,12 @@ Tokens x (B, N, C) on an H x W grid; dw has one 3x3 kernel per image and channel
 formula: these are our plainest reading. The widths of 'gap' are those of Han et al.'s dynamic depth-wise convolution (ICLR 2022).
 """
 
+import torch
 from torch import Tensor, nn
-from torch.nn.functional import adaptive_avg_pool2d, conv2d, normalize
+from torch.nn.functional import conv2d, normalize, pad
 
 from csan_mm.layers.dynamic import DynamicLayer, at_least_float32
+from csan_mm.layers.pooling import adaptive_pool
 
 CONV_STRATEGIES = ("gap", "adaptive", "amp_dir", "conv")
 
@@ -54,17 +56,15 @@ class DynamicDepthwiseConv(DynamicLayer):
 
     def forward(self, x: Tensor, grid: tuple[int, int]) -> Tensor:
         """Tokens on ``grid``, row by row."""
-        B, _, C = x.shape
-        kernel = self.kernel(x, grid).flatten(0, 1)  # (B * C, 1, 3, 3)
-        maps = x.transpose(1, 2).reshape(1, B * C, *grid)  # one group per image and channel
-        y = conv2d(maps, kernel.to(x.dtype), padding=1, groups=B * C)
-        return y.reshape(B, C, -1).transpose(1, 2) + self.b
+        convolve = shifted_products if torch.compiler.is_compiling() else grouped_convolution
+        kernel = self.kernel(x, grid).squeeze(2).to(x.dtype)  # (B, C, 3, 3)
+        return convolve(x.unflatten(1, grid), kernel).flatten(1, 2) + self.b
 
     def predict(self, x: Tensor, grid: tuple[int, int]) -> Tensor:
         """dw (B, C, 1, 3, 3)."""
         side = 1 if self.strategy == "gap" else 3
-        pooled = adaptive_avg_pool2d(x.transpose(1, 2).unflatten(2, grid), side)
-        update = self.wfm(pooled).reshape(x.shape[0], self.embed_dims, 1, 3, 3)
+        pooled = adaptive_pool(x.unflatten(1, grid), (side, side))  # (B, side, side, C)
+        update = self.wfm(pooled.permute(0, 3, 1, 2)).reshape(x.shape[0], self.embed_dims, 1, 3, 3)
         if self.amp is None:
             return update
         direction = normalize(at_least_float32(update).flatten(2), dim=2, eps=1e-6)
@@ -72,6 +72,25 @@ class DynamicDepthwiseConv(DynamicLayer):
         return amplitude[:, :, None, None, None] * direction.view_as(update)
 
     def prediction_macs(self, grid: tuple[int, int]) -> int:
-        """Multiply-accumulates that predicting the kernels of one image takes; the grid does not matter."""
+        """Multiply-accumulates that predicting the kernels of one image takes; the pooling is two matrix products."""
+        height, width = grid
         per_square = {"gap": 10 / 4, "adaptive": 18, "amp_dir": 19, "conv": 162}[self.strategy]
-        return int(per_square * self.embed_dims**2)
+        side = 1 if self.strategy == "gap" else 3
+        pooling = side * height * width + side**2 * width
+        return int(per_square * self.embed_dims**2) + pooling * self.embed_dims
+
+
+def grouped_convolution(x: Tensor, kernel: Tensor) -> Tensor:
+    """Depth-wise convolution of a map (B, H, W, C) with a kernel (B, C, 3, 3) per image: one group per image and channel."""
+    B, H, W, C = x.shape
+    maps = x.permute(0, 3, 1, 2).reshape(1, B * C, H, W)
+    y = conv2d(maps, kernel.reshape(B * C, 1, 3, 3), padding=1, groups=B * C)
+    return y.reshape(B, C, H, W).permute(0, 2, 3, 1)
+
+
+def shifted_products(x: Tensor, kernel: Tensor) -> Tensor:
+    """The same as nine products, for captured graphs: the number of groups would fix the batch in them."""
+    _, H, W, _ = x.shape
+    x = pad(x, (0, 0, 1, 1, 1, 1))
+    taps = kernel.permute(2, 3, 0, 1)[:, :, :, None, None]  # (3, 3, B, 1, 1, C)
+    return sum(taps[i, j] * x[:, i : i + H, j : j + W] for i in range(3) for j in range(3))

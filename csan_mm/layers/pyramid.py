@@ -6,10 +6,9 @@ segmentor makes of it is stretched over the image. So this is a part of the back
 ceil(H / stride) x ceil(W / stride).
 """
 
+import torch
 from timm.layers import LayerNorm2d
 from torch import Tensor, nn
-
-from csan_mm.layers.padding import cells
 
 from csan_mm.layers.padding import cells
 
@@ -46,10 +45,18 @@ class PyramidFromDepths(nn.ModuleList):
         )
         self.strides = tuple(int(stride * scale) for scale in SCALES)
 
-    def level(self, x: Tensor, index: int, image: Tensor) -> Tensor:
-        """Level ``index`` from a map (B, C, h, w), cropped to the image (B, 3, H, W)."""
+    def forward(self, x: Tensor, index: int, image: Tensor) -> Tensor:
+        """Level ``index`` from a map (B, C, h, w), cropped to the image (B, 3, H, W), in the map's memory format."""
+        last = x.is_contiguous(memory_format=torch.channels_last) and not x.is_contiguous()
+        memory_format = torch.channels_last if last else torch.contiguous_format
         rows, columns = (cells(side, self.strides[index]) for side in image.shape[-2:])
-        return self[index](x)[:, :, :rows, :columns]
+        x = self[index](x)[:, :, :rows, :columns]
+        # contiguous() asks whether something was cropped, which a captured graph must not.
+        return (
+            x.clone(memory_format=memory_format)
+            if torch.compiler.is_compiling()
+            else x.contiguous(memory_format=memory_format)
+        )
 
 
 def _double(width: int) -> nn.ConvTranspose2d:

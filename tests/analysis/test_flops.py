@@ -87,7 +87,8 @@ def weightformer_macs(side: int, width: int, papers_order: bool = True) -> int:
     tokens_last = n * (quarter * width + width * 4 * width + width * 4 * width)
     tokens_first = n * quarter * width + quarter * width * 4 * width + width * quarter * 4 * width
     best = tokens_last if papers_order else min(tokens_last, tokens_first)
-    return plain + 6 * (n * width * (quarter + width) + best + 18 * width**2)
+    pooling = 3 * tokens * width + 9 * side // 16 * width
+    return plain + 6 * (n * width * (quarter + width) + best + 18 * width**2 + pooling)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from csan_mm.layers.dynamic_conv import CONV_STRATEGIES, DynamicDepthwiseConv
+from csan_mm.layers.dynamic_conv import CONV_STRATEGIES, DynamicDepthwiseConv, grouped_convolution, shifted_products
 
 GRIDS = [(1, 1), (1, 5), (4, 2), (3, 3), (5, 7)]
 strategies = pytest.mark.parametrize("strategy", CONV_STRATEGIES)
@@ -83,6 +83,18 @@ def test_gradients_against_finite_differences(strategy):
     assert torch.autograd.gradcheck(
         lambda x, *p: torch.func.functional_call(layer, dict(zip(names, p)), (x, (2, 3))), arguments
     )
+
+
+@pytest.mark.parametrize("grid", GRIDS, ids=str)
+def test_captured_form_equals_the_grouped_one(grid):
+    x = torch.randn(2, *grid, 3, dtype=torch.float64, requires_grad=True)
+    kernel = torch.randn(2, 3, 3, 3, dtype=torch.float64, requires_grad=True)
+    results = []
+    for convolve in (grouped_convolution, shifted_products):
+        y = convolve(x, kernel)
+        results.append((y, *torch.autograd.grad(y.square().sum(), [x, kernel])))
+    for grouped, shifted in zip(*results):
+        torch.testing.assert_close(grouped, shifted)
 
 
 @strategies
