@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from source_tree import build_wheel, copy_tracked, tracked
 
 from csan_mm import __version__
 from csan_mm.doctor.versions import OLDEST, ONEDL, OPENMMLAB, TESTED
@@ -20,37 +22,21 @@ else:
 
 
 @pytest.fixture(scope="module")
-def tree_before(repo_root: Path) -> set[str]:
-    return tree(repo_root)
+def source(repo_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the source tree in which a wheel was built: ``built.whl``."""
+    root = copy_tracked(repo_root, tmp_path_factory.mktemp("source"))
+    build_wheel(root, tmp_path_factory.mktemp("wheel")).rename(root / "built.whl")
+    return root
 
 
 @pytest.fixture(scope="module")
-def wheel_names(repo_root: Path, tree_before: set[str], tmp_path_factory: pytest.TempPathFactory) -> set[str]:
-    """Names in a wheel built offline."""
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps", "--no-index"]
-    subprocess.run([*command, "-w", str(folder), str(repo_root)], check=True, capture_output=True)
-    (wheel,) = folder.glob("csan_mm-*.whl")
-    return set(zipfile.ZipFile(wheel).namelist())
+def wheel_names(source: Path) -> set[str]:
+    return set(zipfile.ZipFile(source / "built.whl").namelist())
 
 
 @pytest.fixture(scope="module")
 def project(repo_root: Path) -> dict:
     return tomllib.loads((repo_root / "pyproject.toml").read_text())["project"]
-
-
-def tree(root: Path) -> set[str]:
-    """What building could leave behind, at any depth where setuptools or mim would put it."""
-    return {
-        str(path) for pattern in ("build", "dist", "*/.mim", "*.egg-info", "*/build") for path in root.glob(pattern)
-    }
-
-
-def tracked(repo_root: Path, *folders: str) -> set[str]:
-    done = subprocess.run(["git", "ls-files", *folders], cwd=repo_root, capture_output=True, text=True)
-    if done.returncode:
-        pytest.skip("no git repository")
-    return {name for name in done.stdout.split("\n") if name and (repo_root / name).is_file()}
 
 
 def pins(repo_root: Path) -> dict[str, set[str]]:
@@ -59,7 +45,7 @@ def pins(repo_root: Path) -> dict[str, set[str]]:
     for line in lines:
         if line and not line.startswith("#"):
             name, version = re.match(r"([\w.-]+)==([^;\s]+)", line).groups()
-            pinned.setdefault(name.lower(), set()).add(version)
+            pinned.setdefault(canonicalize_name(name), set()).add(version)
     return pinned
 
 
@@ -84,16 +70,19 @@ def test_wheel_has_no_console_script(wheel_names):
     assert not any(name.endswith("entry_points.txt") for name in wheel_names)
 
 
-def test_building_leaves_nothing_in_the_source_tree(wheel_names, tree_before, repo_root):
-    assert tree(repo_root) - tree_before <= {str(repo_root / "csan_mm.egg-info")}
-    assert not list(repo_root.glob("*/.mim"))
+def test_building_leaves_nothing_in_the_source_tree(source, repo_root):
+    left = {str(path.relative_to(source)) for path in source.rglob("*") if path.is_file()} - tracked(repo_root)
+    assert {name for name in left if not name.startswith("csan_mm.egg-info/")} == {"built.whl"}
+    assert not (source / "build").exists()
 
 
 @pytest.mark.slow
-def test_wheel_from_the_source_distribution_is_the_same(wheel_names, repo_root, tmp_path):
-    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(tmp_path), str(repo_root)]
+def test_wheel_from_the_source_distribution_is_the_same(source, wheel_names, tmp_path):
+    (source / "built.whl").rename(tmp_path / "built.whl")
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(tmp_path / "dist"), str(source)]
     subprocess.run(command, check=True, capture_output=True)
-    (wheel,) = tmp_path.glob("*.whl")
+    (tmp_path / "built.whl").rename(source / "built.whl")
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
     assert set(zipfile.ZipFile(wheel).namelist()) == wheel_names
 
 
@@ -102,7 +91,7 @@ def test_every_requirement_is_pinned_within_its_range(project, repo_root):
     extras = project["optional-dependencies"]
     for text in [*project["dependencies"], *extras["onedl"], *extras["digits"], *extras["export"], *extras["test"]]:
         requirement = Requirement(text)
-        versions = pinned.get(requirement.name.lower())
+        versions = pinned.get(canonicalize_name(requirement.name))
         assert versions, f"{text} is not in constraints.txt"
         assert all(requirement.specifier.contains(version) for version in versions), text
 

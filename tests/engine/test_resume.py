@@ -1,5 +1,6 @@
 """Resuming: which checkpoint is taken, and that files are read without executing anything."""
 
+import logging
 import os
 import pickle
 from pathlib import Path
@@ -57,14 +58,16 @@ def test_takes_the_last(work_dir):
     assert find_resumable(work_dir).name == "epoch_10.pth"
 
 
-def test_falls_back_from_truncated_ones_and_says_so(work_dir, capfd):
+def test_falls_back_from_truncated_ones_and_says_so(work_dir, monkeypatch):
+    said = []
+    monkeypatch.setattr("csan_mm.engine.resume.print_log", lambda text, logger, level: said.append((level, text)))
     truncate(work_dir / "epoch_10.pth")
     (work_dir / "epoch_2.pth").write_bytes(b"")
     assert find_resumable(work_dir).name == "epoch_1.pth"
-    log = "".join(capfd.readouterr())
-    assert log.count("WARNING") == 2
-    for name in ("epoch_10.pth is not a readable checkpoint", "epoch_2.pth", "resuming from"):
-        assert name in log
+    assert [level for level, _ in said] == [logging.WARNING] * 2
+    for (_, text), broken in zip(said, ("epoch_10.pth", "epoch_2.pth")):
+        assert text.startswith(f"{work_dir / broken} is not a readable checkpoint")
+        assert text.endswith(f"resuming from {work_dir / 'epoch_1.pth'} instead")
 
 
 def test_falls_back_backwards_only(work_dir):

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from source_tree import build_wheel, copy_tracked
 
 pytest.importorskip("mim")
 
@@ -77,17 +78,15 @@ def editable(tmp_path: Path, digits_root: Path) -> Run:
 def wheel_python(repo_root: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     """An environment with csan_mm from a wheel, and all other packages from the environment of the tests."""
     root = tmp_path_factory.mktemp("wheel")
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-    offline = ["-q", "--no-deps", "--no-index"]
-    subprocess.run([*pip, "wheel", *offline, "--no-build-isolation", "-w", str(root), str(repo_root)], check=True)
+    wheel = build_wheel(copy_tracked(repo_root, tmp_path_factory.mktemp("source")), root)
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(root / "env")], check=True)
     python = root / "env" / "bin" / "python"
     ask = "import sysconfig; print(sysconfig.get_path('purelib'))"
     packages = Path(subprocess.run([python, "-c", ask], capture_output=True, text=True, check=True).stdout.strip())
     # A plain path: the .pth files in that folder, the editable csan_mm's among them, are not read.
     (packages / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    (wheel,) = root.glob("*.whl")
-    subprocess.run([*pip, "--python", str(python), "install", *offline, str(wheel)], check=True)
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(python)]
+    subprocess.run([*pip, "install", "-q", "--no-deps", "--no-index", str(wheel)], check=True)
     return str(python)
 
 
