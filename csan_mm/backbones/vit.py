@@ -14,8 +14,10 @@ from torch import Tensor, nn
 from csan_mm.backbones.base import check_choice, drop_path_rates, resolve_arch
 from csan_mm.backbones.isotropic import IsotropicBackbone, refit_positions, resized_positions
 from csan_mm.layers.mlp import Mlp
+from csan_mm.layers.padding import cells
 from csan_mm.layers.patches import PatchEmbed
 from csan_mm.layers.windows import WindowGrid
+from csan_mm.mixers.base import TokenMixer
 from csan_mm.mixers.build import build_mixer, widened
 from csan_mm.registry import MODELS
 
@@ -175,7 +177,7 @@ class ViTCSaN(IsotropicBackbone):
             init_cfg,
         )
         height, across = (img_size, img_size) if isinstance(img_size, int) else img_size
-        self.source_grid = (-(-height // patch_size), -(-across // patch_size))
+        self.source_grid = (cells(height, patch_size), cells(across, patch_size))
         self.embedded_prefix = 0 if no_embed_class else num_prefix
         self.patch_embed = PatchEmbed(in_channels, width, patch_size)
         self.cls_token = nn.Parameter(torch.randn(1, 1, width) * 1e-6) if with_cls_token else None
@@ -228,9 +230,19 @@ class ViTCSaN(IsotropicBackbone):
         return {name for name in ("pos_embed", "cls_token", "reg_token") if getattr(self, name) is not None}
 
     def adapt_state_dict(self, state: dict[str, Tensor]) -> tuple[dict[str, Tensor], list[str]]:
-        """Resize positions learned on another grid, and leave out prefix tokens this backbone does not have."""
+        """Resize positions, leave out prefix tokens this backbone does not have, and let mixers adapt plain attention."""
         own = self.state_dict()
         state = {name: value for name, value in state.items() if name in own or name not in ("cls_token", "reg_token")}
+        state, notes = self._adapt_positions(state)
+        num_tokens = self.num_prefix + self.source_grid[0] * self.source_grid[1]
+        adapted = []
+        for name, module in self.named_modules():
+            if isinstance(module, TokenMixer):
+                state, changed = module.adapt_state_dict(state, f"{name}.", num_tokens)
+                adapted += [type(module).__name__] * changed
+        return state, [*notes, f"adapted {len(adapted)} attentions to {adapted[0]}"] if adapted else notes
+
+    def _adapt_positions(self, state: dict[str, Tensor]) -> tuple[dict[str, Tensor], list[str]]:
         table = state.get("pos_embed")
         if table is None or table.shape == self.pos_embed.shape or table.shape[-1] != self.embed_dims:
             return state, []

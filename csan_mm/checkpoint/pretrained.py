@@ -8,7 +8,7 @@ from mmengine.logging import print_log
 from mmengine.model import update_init_info
 from torch import Tensor, nn
 
-from csan_mm.checkpoint.convert import OUTPUT_NORMS, SOURCES, convert_state_dict
+from csan_mm.checkpoint.convert import OUTPUT_NORMS, SOURCES, convert_state_dict, left_out
 from csan_mm.checkpoint.files import CheckpointError, load_file
 from csan_mm.registry import WEIGHT_INITIALIZERS
 
@@ -24,6 +24,7 @@ class Pretrained:
         source: Layout of the file, one of ``csan_mm.checkpoint.SOURCES``; ``None`` (default): csan_mm's own names.
         min_match: Stop when less than this share of names fits, the expected differences (heads, output norms, what a
             plain network lacks) not counted. Default: 0.95.
+        trust: Unpickle a file that cannot be read otherwise, which runs the code in it. Default: False.
 
     Raises:
         ValueError: ``source`` or ``min_match`` is out of range.
@@ -34,7 +35,9 @@ class Pretrained:
         >>> init_cfg = dict(type='csan_mm.Pretrained', checkpoint='swin_tiny_patch4_window7_224.pth', source='ms-swin')
     """
 
-    def __init__(self, checkpoint: str, source: str | None = None, min_match: float = 0.95) -> None:
+    def __init__(
+        self, checkpoint: str, source: str | None = None, min_match: float = 0.95, trust: bool = False
+    ) -> None:
         if source is not None and source not in SOURCES:
             raise ValueError(
                 f"source={source!r} is unknown: take one of {', '.join(SOURCES)}, or None for csan_mm's own names"
@@ -44,10 +47,11 @@ class Pretrained:
         self.checkpoint = checkpoint
         self.source = source
         self.min_match = min_match
+        self.trust = trust
 
     def __call__(self, module: nn.Module) -> None:
         """Load the weights into a backbone."""
-        weights = load_file(self.checkpoint)
+        weights = load_file(self.checkpoint, self.trust)
         state = weights if self.source is None else convert_state_dict(weights, self.source)
         notes = []
         if hasattr(module, "adapt_state_dict"):
@@ -57,10 +61,12 @@ class Pretrained:
         if match.ratio < self.min_match:
             raise CheckpointError(self._refusal(match, module, state))
         module.load_state_dict(match.fitting, strict=False)
-        kept, names = {id(value) for value in state.values()}, _top_names(state)
-        dropped = [name for name, value in weights.items() if id(value) not in kept and name.split(".")[0] not in names]
         level = logging.WARNING if match.differences() else logging.INFO
-        print_log(f"{self.checkpoint}: {match.summary(_top_names(dropped), notes)}", logger="current", level=level)
+        print_log(
+            f"{self.checkpoint}: {match.summary(_top_names(left_out(weights, state)), notes)}",
+            logger="current",
+            level=level,
+        )
         if hasattr(module, "_params_init_info"):
             update_init_info(module, init_info=f"Pretrained from {self.checkpoint}")
 

@@ -7,7 +7,9 @@ from importlib import import_module
 from typing import Any
 
 #: Name of a head -> its file in this folder, and the package it needs.
-HEADS: dict[str, tuple[str, str]] = {}
+HEADS = {
+    "CBTHead": ("cbt_head", "mmseg"),
+}
 
 __all__ = list(HEADS)
 

@@ -121,6 +121,11 @@ class CBSA(SubspaceMixer):
         y = contracted if coefficients is None else coefficients.transpose(-2, -1) @ contracted  # (B, H, N, p)
         return self.to_out(merge_heads(self.step_x * y))
 
+    def count_representatives(self, num_tokens: int) -> int:
+        """m, for N tokens."""
+        counts = {"tokens": num_tokens, "channels": self.inner_dims // self.num_heads}
+        return counts.get(self.representatives, self.rep_grid[0] * self.rep_grid[1])
+
     def trace(self, x: Tensor, grid: tuple[int, int] | None = None) -> Trace:
         """All up to the broadcast, for :meth:`forward` and for pictures."""
         projected = self.proj(x)  # (B, N, H * p)
@@ -132,6 +137,16 @@ class CBSA(SubspaceMixer):
             rep = start
         rep = rep + self.step_rep * (w if coefficients is None else coefficients @ w)
         return Trace(w, coefficients, rep, self.contract(rep))
+
+    def shares(self, x: Tensor, grid: tuple[int, int] | None = None) -> tuple[Tensor, Tensor]:
+        """A (B, H, m, N) and the contraction's weights S (B, H, m, m): token i takes from token j the share (A^T S A)_ij.
+
+        The N x N matrix itself is not formed; the identity stands for what there is not.
+        """
+        _, coefficients, rep, _ = self.trace(x, grid)
+        S = torch.eye(rep.shape[-2], dtype=rep.dtype, device=rep.device).expand(*rep.shape[:-1], -1)
+        A = S if coefficients is None else coefficients
+        return A, ((rep * self.scale) @ rep.transpose(-2, -1)).softmax(dim=-1) if self.contraction else S
 
     def start(self, projected: Tensor, grid: tuple[int, int] | None) -> Tensor:
         """Representatives before the extraction, (B or 1, H, m, p), from the projected tokens (B, N, H * p)."""
@@ -150,3 +165,32 @@ class CBSA(SubspaceMixer):
     def contract(self, rep: Tensor) -> Tensor:
         """One step of softmax attention among the representatives, or nothing."""
         return scaled_dot_product_attention(rep, rep, rep, scale=self.scale) if self.contraction else rep
+
+    def adapt_state_dict(
+        self, state: dict[str, Tensor], prefix: str, num_tokens: int
+    ) -> tuple[dict[str, Tensor], bool]:
+        """The paper's ViT adaptation: weights of a pre-trained softmax attention (``qkv``, ``proj``) as a start for CBSA.
+
+        The paper exchanges the attention and fine-tunes; which of three projections becomes the one it does not say. We keep
+        the path by which content reaches the output, and with it what the layers behind have learned to read; W_q, W_k and what
+        else belongs to the scores are dropped:
+
+            proj     = W_v
+            to_out   = W_o with bias b_o + W_o b_v     softmax attention lets a constant b_v through
+            step_rep = 1,  step_x = N / (2 m)          on average the weights of an output then sum to 1, as those of a softmax do
+        """
+        if f"{prefix}qkv.weight" not in state:
+            return state, False
+        theirs = {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
+        out, bias = theirs["proj.weight"], theirs["proj.bias"]
+        if "qkv.bias" in theirs:
+            bias = bias + out @ theirs["qkv.bias"].chunk(3)[2]
+        ours = {
+            "proj.weight": theirs["qkv.weight"].chunk(3)[2],
+            "to_out.weight": out,
+            "to_out.bias": bias,
+            "step_rep": torch.ones_like(self.step_rep),
+            "step_x": torch.full_like(self.step_x, num_tokens / (2 * self.count_representatives(num_tokens))),
+        }
+        rest = {name: value for name, value in state.items() if not name.startswith(prefix)}
+        return rest | {prefix + name: value for name, value in ours.items()}, True

@@ -38,6 +38,13 @@ WEIGHTFORMER = {
     "out_indices": (0, 1, 2, 3),
 }
 
+CBT = {
+    "type": "csan_mm.CBT",
+    "arch": {"embed_dims": 16, "depth": 4, "num_heads": 2},
+    "img_size": (48, 64),
+    "out_indices": (0, 1, 2, 3),
+}
+
 #: Small instances of every family and of what changes its data flow.
 BACKBONES = {
     "swin-csan": SWIN,
@@ -51,6 +58,13 @@ BACKBONES = {
     "hiera-csan": HIERA,
     "hiera-softmax": {**HIERA, "mixer": "softmax", "abs_win_pos_embed": True},
     "swin-mala": {**SWIN, "mixer": "mala"},
+    "swin-cbsa": {**SWIN, "mixer": {"type": "cbsa", "rep_grid": 3}},
+    "swin-mssa": {**SWIN, "mixer": "mssa"},
+    "vit-cbsa": {**VIT, "mixer": "cbsa"},
+    "vit-tssa": {**VIT, "mixer": "tssa", "window_size": 3, "with_cls_token": False},
+    "cbt": CBT,
+    "cbt-legacy": {**CBT, "legacy_pooling": True, "mixer": {"type": "cbsa", "contraction": False}},
+    "cbt-tssa": {**CBT, "mixer": "tssa", "with_cls_token": False},
     "mavit": MAVIT,
     "weightformer": WEIGHTFORMER,
     "weightformer-gains": {**WEIGHTFORMER, "dynamic": 1.0, "layer_scale": 0.1},
