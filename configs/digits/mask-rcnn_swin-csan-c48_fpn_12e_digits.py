@@ -1,6 +1,6 @@
 # Mask R-CNN on the digits with a small Swin-CSaN from scratch.
 # Paper:    none, this is a check that everything works
-# Expected: see README.md
+# Measured: see README.md
 # Recipe:   own
 # Command:  python tools/train.py configs/digits/mask-rcnn_swin-csan-c48_fpn_12e_digits.py
 _base_ = [

@@ -1,6 +1,6 @@
 # Classification of single digits with a small Swin-CSaN from scratch.
 # Paper:    none, this is a check that everything works
-# Expected: see README.md
+# Measured: see README.md
 # Recipe:   own
 # Command:  python tools/train.py configs/digits/swin-csan-c48_1xb32-12e_digits-cls.py
 _base_ = [

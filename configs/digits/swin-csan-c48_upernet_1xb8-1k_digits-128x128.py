@@ -1,6 +1,6 @@
 # UPerNet on the digits with a small Swin-CSaN from scratch.
 # Paper:    none, this is a check that everything works
-# Expected: see README.md
+# Measured: see README.md
 # Recipe:   own
 # Command:  python tools/train.py configs/digits/swin-csan-c48_upernet_1xb8-1k_digits-128x128.py
 _base_ = [

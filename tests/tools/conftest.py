@@ -31,7 +31,7 @@ _AUXILIARY = "auxiliary_head=dict(in_channels=64, channels=16)"
 FAMILIES = {
     "detection": (
         "retinanet_swin-csan-c48_fpn_12e_digits.py",
-        f"backbone=dict({_BACKBONE}), neck=dict(in_channels=[32, 64, 128])",
+        f"backbone=dict({_BACKBONE}), neck=dict(in_channels=[16, 32, 64, 128])",
     ),
     "segmentation": (
         "swin-csan-c48_upernet_1xb8-1k_digits-128x128.py",
