@@ -58,7 +58,7 @@ class DynamicDepthwiseConv(DynamicLayer):
         """Tokens on ``grid``, row by row."""
         convolve = shifted_products if torch.compiler.is_compiling() else grouped_convolution
         kernel = self.kernel(x, grid).squeeze(2).to(x.dtype)  # (B, C, 3, 3)
-        return convolve(x.unflatten(1, grid), kernel).flatten(1, 2) + self.b
+        return convolve(x.unflatten(1, grid), kernel, self.b).flatten(1, 2)
 
     def predict(self, x: Tensor, grid: tuple[int, int]) -> Tensor:
         """dw (B, C, 1, 3, 3)."""
@@ -80,17 +80,17 @@ class DynamicDepthwiseConv(DynamicLayer):
         return int(per_square * self.embed_dims**2) + pooling * self.embed_dims
 
 
-def grouped_convolution(x: Tensor, kernel: Tensor) -> Tensor:
+def grouped_convolution(x: Tensor, kernel: Tensor, bias: Tensor) -> Tensor:
     """Depth-wise convolution of a map (B, H, W, C) with a kernel (B, C, 3, 3) per image: one group per image and channel."""
     B, H, W, C = x.shape
     maps = x.permute(0, 3, 1, 2).reshape(1, B * C, H, W)
-    y = conv2d(maps, kernel.reshape(B * C, 1, 3, 3), padding=1, groups=B * C)
+    y = conv2d(maps, kernel.reshape(B * C, 1, 3, 3), bias.repeat(B), padding=1, groups=B * C)
     return y.reshape(B, C, H, W).permute(0, 2, 3, 1)
 
 
-def shifted_products(x: Tensor, kernel: Tensor) -> Tensor:
+def shifted_products(x: Tensor, kernel: Tensor, bias: Tensor) -> Tensor:
     """The same as nine products, for captured graphs: the number of groups would fix the batch in them."""
     _, H, W, _ = x.shape
     x = pad(x, (0, 0, 1, 1, 1, 1))
     taps = kernel.permute(2, 3, 0, 1)[:, :, :, None, None]  # (3, 3, B, 1, 1, C)
-    return sum(taps[i, j] * x[:, i : i + H, j : j + W] for i in range(3) for j in range(3))
+    return sum(taps[i, j] * x[:, i : i + H, j : j + W] for i in range(3) for j in range(3)) + bias

@@ -71,7 +71,7 @@ class DynamicLinear(DynamicLayer):
 
     def forward(self, x: Tensor, grid: tuple[int, int]) -> Tensor:
         """Tokens on ``grid``, row by row."""
-        return x @ self.kernel(x, grid).to(x.dtype) + self.b
+        return torch.baddbmm(self.b, x, self.kernel(x, grid).to(x.dtype))
 
     def predict(self, x: Tensor, grid: tuple[int, int]) -> Tensor:
         """dW (B, C, C')."""

@@ -89,10 +89,11 @@ def test_gradients_against_finite_differences(strategy):
 def test_captured_form_equals_the_grouped_one(grid):
     x = torch.randn(2, *grid, 3, dtype=torch.float64, requires_grad=True)
     kernel = torch.randn(2, 3, 3, 3, dtype=torch.float64, requires_grad=True)
+    bias = torch.randn(3, dtype=torch.float64, requires_grad=True)
     results = []
     for convolve in (grouped_convolution, shifted_products):
-        y = convolve(x, kernel)
-        results.append((y, *torch.autograd.grad(y.square().sum(), [x, kernel])))
+        y = convolve(x, kernel, bias)
+        results.append((y, *torch.autograd.grad(y.square().sum(), [x, kernel, bias])))
     for grouped, shifted in zip(*results):
         torch.testing.assert_close(grouped, shifted)
 
