@@ -58,8 +58,8 @@ BACKBONES = {
     "vit-mala-t": {1: 5_524_416},
     "swin-mala-t": {1: 27_496_032},
     "swin-mala-s": {1: 48_789_600},
-    # WeightFormer: the paper's count without its classifier; for UPerNet also three output norms (2 C each) and the pyramid: three
-    # deconvolutions (4 C^2 + C each) and a norm.
+    # WeightFormer: the paper's count without its classifier; for UPerNet also three output norms (2 C each) and the pyramid:
+    # three deconvolutions (4 C^2 + C each) and a norm.
     "weightformer-t": {1: 6_881_184, 4: 7_325_664},
     "weightformer-s": {1: 27_107_136, 4: 28_880_832},
     "weightformer-b": {1: 27_107_136},
