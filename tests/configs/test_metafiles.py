@@ -1,0 +1,37 @@
+"""What the metafiles say of a config is what the config says."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from mmengine.config import Config
+
+CONFIGS = Path(__file__).resolve().parents[2] / "configs"
+#: Collections without entries are allowed: mim looks configs up by path, an entry tells it of figures.
+LISTS = {
+    path.parent: entries
+    for path in CONFIGS.glob("*/metafile.yml")
+    if (entries := yaml.safe_load(path.read_text()).get("Models"))
+}
+ENTRIES = [entry for entries in LISTS.values() for entry in entries]
+
+
+@pytest.mark.parametrize("folder", LISTS, ids=lambda folder: folder.name)
+def test_lists_every_config_once(folder: Path) -> None:
+    listed = sorted(entry["Config"] for entry in LISTS[folder])
+    assert listed == sorted(path.relative_to(CONFIGS.parent).as_posix() for path in folder.glob("*.py"))
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry["Name"])
+def test_entry_agrees_with_its_config(entry: dict) -> None:
+    path = CONFIGS.parent / entry["Config"]
+    cfg, metadata = Config.fromfile(path), entry["Metadata"]
+    assert entry["Name"] == path.stem
+    assert "Weights" not in entry
+    assert metadata.get("Epochs") == cfg.train_cfg.get("max_epochs")
+    assert metadata.get("Iterations") == cfg.train_cfg.get("max_iters")
+    header = path.read_text().partition("_base_ =")[0]
+    for result in entry.get("Results", []):
+        for name, figure in result["Metrics"].items():
+            assert name.endswith((" (paper)", " (measured)"))
+            assert not name.endswith("(paper)") or f": {figure} " in header
