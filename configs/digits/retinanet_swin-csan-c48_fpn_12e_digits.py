@@ -16,7 +16,6 @@ model = dict(
         arch=dict(embed_dims=48, depths=(1, 1, 2, 1), num_heads=(3, 6, 12, 24)),
         version='v2',
         window_size=4,  # maps of 32, 16, 8 and 4 cells: whole windows
-        version='v2',
         drop_path_rate=0.0,
     ),
     neck=dict(in_channels=[48, 96, 192, 384], out_channels=64, num_outs=4, norm_cfg=norm_cfg),
@@ -30,9 +29,6 @@ model = dict(
         loss_bbox=dict(_delete_=True, type='GIoULoss', loss_weight=2.0),
         # A digit is 24 to 56 pixels high and 1.75 times as high as wide.
         anchor_generator=dict(octave_base_scale=5, ratios=[1.75], strides=[4, 8, 16, 32]),
-        reg_decoded_bbox=True,
-        loss_bbox=dict(_delete_=True, type='GIoULoss', loss_weight=2.0),
     ),
 )
-optim_wrapper = dict(optimizer=dict(lr=0.002))
 optim_wrapper = dict(optimizer=dict(lr=0.002))
