@@ -63,6 +63,9 @@ BACKBONES = {
     "weightformer-t": {1: 6_881_184, 4: 7_325_664},
     "weightformer-s": {1: 27_107_136, 4: 28_880_832},
     "weightformer-b": {1: 27_107_136},
+    # Digits; RetinaNet has windows of 4 cells and version 2.
+    "swin-csan-c48": {4: 3_346_695, 1: 3_346_023},
+    "retinanet_swin-csan-c48": {4: 3_385_455},
 }
 
 
