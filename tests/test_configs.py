@@ -66,6 +66,26 @@ BACKBONES = {
     # Digits; RetinaNet has windows of 4 cells and version 2.
     "swin-csan-c48": {4: 3_346_695, 1: 3_346_023},
     "retinanet_swin-csan-c48": {4: 3_385_455},
+    # CBT: the paper's count without its classifier; positions of 32 x 32 and 64 x 64 grids in place of 14 x 14.
+    "cbt-t": {1: 1_596_192},
+    "cbt-s": {1: 6_282_048},
+    "cbt-b": {1: 24_922_752},
+    "cbt-l": {1: 82_026_368},
+    "cbt-s_upernet": {1: 6_282_048 + 828 * 384},
+    "cbt-b_upernet": {1: 24_922_752 + 828 * 768},
+    "cbt-s_simple-fpn": {1: 6_282_048 + 3900 * 384},
+    "cbt-b_simple-fpn": {1: 24_922_752 + 3900 * 768},
+    # Under the CBT decoder plain ViTs, timm's counts without head; positions of 32 x 32 and 40 x 40 grids.
+    "vit-t_cbt": {1: 5_524_416 + 828 * 192},
+    "vit-s_cbt": {1: 21_665_664 + 828 * 384},
+    "vit-b_cbt": {1: 85_798_656 + 828 * 768},
+    "vit-l_cbt": {1: 303_301_632 + 1404 * 1024},
+    # ViT-B with two of four projections per block, no bias of the first three, and two step sizes per head.
+    "vit-cbsa-b": {1: 85_798_656 - 12 * (2 * 768**2 + 3 * 768 - 2 * 12)},
+    "vit-cbsa-nc-b": {1: 85_798_656 - 12 * (2 * 768**2 + 3 * 768 - 2 * 12)},
+    "cbt-c64": {1: 79_464},
+    "cbt-softmax-c64": {1: 79_464 + 4 * (2 * 64**2 + 3 * 64 - 2 * 4)},
+    "vit-c64": {1: 228_928},
 }
 
 

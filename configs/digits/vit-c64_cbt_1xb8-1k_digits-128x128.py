@@ -1,0 +1,33 @@
+# The CBT decoder on a small ViT from scratch, on the digits.
+# Paper:    none, this is a check that everything works
+# Measured: see configs/cbsa/README.md
+# Recipe:   own
+# Command:  python tools/train.py configs/digits/vit-c64_cbt_1xb8-1k_digits-128x128.py
+_base_ = [
+    '../_base_/datasets/digits_segmentation.py',
+    '../_base_/schedules/digits_iterations.py',
+    '../_base_/mmseg_runtime.py',
+]
+model = dict(
+    type='EncoderDecoder',
+    data_preprocessor=dict(
+        type='SegDataPreProcessor',
+        mean=[127.5, 127.5, 127.5],
+        std=[127.5, 127.5, 127.5],
+        bgr_to_rgb=True,
+        pad_val=0,
+        seg_pad_val=255,
+        size=(128, 128),
+    ),
+    backbone=dict(
+        type='csan_mm.ViTCSaN',
+        arch=dict(embed_dims=64, depth=4, num_heads=4),
+        mixer='softmax',
+        img_size=128,
+        patch_size=8,
+    ),
+    decode_head=dict(type='csan_mm.CBTHead', in_channels=64, num_classes=11, num_layers=2, head_dims=32, rep_grid=8),
+    train_cfg=dict(),
+    test_cfg=dict(mode='whole'),
+)
+default_hooks = dict(checkpoint=dict(interval=250))
