@@ -2,11 +2,14 @@
 
 import os
 import random
+from collections import OrderedDict
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from mmengine.registry import DefaultScope
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -16,6 +19,14 @@ def _seeded() -> None:
     random.seed(0)
     np.random.seed(0)
     torch.manual_seed(0)
+
+
+@pytest.fixture(autouse=True)
+def _own_default_scope() -> Iterator[None]:
+    """A Runner in one test must not decide in which registries the next one looks."""
+    scopes = OrderedDict(DefaultScope._instance_dict)
+    yield
+    DefaultScope._instance_dict = scopes
 
 
 @pytest.fixture(scope="session")

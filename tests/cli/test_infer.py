@@ -45,7 +45,7 @@ def model(request, repo_root, tmp_path) -> tuple[str, Path, Path]:
     cfg.model.backbone.arch = ARCH
     widths = [16, 32, 64, 128]
     if request.param == "detector":
-        cfg.model.neck.in_channels = widths[1:]
+        cfg.model.neck.in_channels = widths
     else:
         cfg.model.decode_head.update(in_channels=widths, channels=16)
         cfg.model.auxiliary_head.update(in_channels=widths[2], channels=16)
