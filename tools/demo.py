@@ -23,6 +23,7 @@ import matplotlib
 import numpy as np
 import torch
 from mmengine.config import Config
+from mmengine.dataset import pseudo_collate
 from mmengine.runner import Runner
 from rich.console import Console
 from rich.table import Table
@@ -37,7 +38,7 @@ CONFIG = Path(__file__).resolve().parents[1] / "configs/digits/retinanet_swin-cs
 RECORD = "finished.json"
 ZOOM = 3  # the images are 128 x 128
 COLUMNS, ROWS = 2, 5
-SCORE = 0.3  # predictions below are not drawn
+SCORE = 0.5  # predictions below are not drawn
 AP_NAMES = {"AP": "mAP", "AP50": "mAP_50", "AP75": "mAP_75", "AP_S": "mAP_s", "AP_M": "mAP_m"}
 
 
@@ -115,17 +116,13 @@ def evaluate(cfg: Config, checkpoint: str) -> tuple[dict[str, float], Runner]:
 
 
 def draw_grid(runner: Runner, path: Path) -> None:
-    """Draw the first validation images, each with its ground truth on the left and the predictions on the right."""
-    visualizer = runner.visualizer
-    visualizer.dataset_meta = runner.test_dataloader.dataset.metainfo
-    panels = []
-    for batch in runner.test_dataloader:
-        with torch.no_grad():
-            samples = runner.model.test_step(batch)
-        for sample in samples[: COLUMNS * ROWS - len(panels)]:
-            panels.append(draw_pair(visualizer, sample))
-        if len(panels) == COLUMNS * ROWS:
-            break
+    """Draw images from all over the validation set, each with its ground truth on the left and the predictions on the right."""
+    dataset = runner.test_dataloader.dataset
+    runner.visualizer.dataset_meta = dataset.metainfo
+    chosen = np.linspace(0, len(dataset) - 1, min(len(dataset), COLUMNS * ROWS)).astype(int)
+    with torch.no_grad():
+        samples = runner.model.test_step(pseudo_collate([dataset[int(index)] for index in chosen]))
+    panels = [draw_pair(runner.visualizer, sample) for sample in samples]
     while len(panels) % COLUMNS:
         panels.append(np.full_like(panels[0], 255))
     rows = [np.hstack(panels[i : i + COLUMNS]) for i in range(0, len(panels), COLUMNS)]
@@ -138,6 +135,7 @@ def draw_pair(visualizer: Any, sample: Any) -> np.ndarray:
     image = cv2.resize(image, None, fx=ZOOM, fy=ZOOM, interpolation=cv2.INTER_CUBIC)
     sample.gt_instances.bboxes = sample.gt_instances.bboxes * ZOOM
     sample.pred_instances.bboxes = sample.pred_instances.bboxes * ZOOM
+    sample.pred_instances = sample.pred_instances[sample.pred_instances.scores.argsort()]  # the surest on top
     visualizer.add_datasample("pair", image, sample, pred_score_thr=SCORE)
     pair = visualizer.get_image()
     width = image.shape[1]
@@ -173,11 +171,12 @@ def draw_curves(scalars: Path, path: Path) -> None:
 
 def print_table(metrics: dict[str, float], images: int) -> None:
     """Print COCO's box APs; '-' where the data set has no such objects, 0 where the detector found nothing at all."""
-    table = Table(title=f"Box AP on {images} validation images (digits not seen in training)")
+    table = Table()
     values = [metrics.get(f"coco/bbox_{name}", 0.0) for name in AP_NAMES.values()]
     for name in AP_NAMES:
         table.add_column(name, justify="right")
     table.add_row(*["-" if value < 0 else f"{value:.3f}" for value in values])
+    print(f"\nBox AP on {images} validation images, whose digits were not in the training")
     Console().print(table)
 
 
