@@ -46,8 +46,8 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=Path, default=Path("work_dirs/demo"), help="folder for everything; %(default)s")
-    parser.add_argument("--epochs", type=int, help="epochs to train; the config's own by default")
-    parser.add_argument("--train-count", type=int, default=1400, help="training images; %(default)s by default")
+    parser.add_argument("--epochs", type=int, default=11, help="epochs to train; %(default)s by default")
+    parser.add_argument("--train-count", type=int, default=1300, help="training images; %(default)s by default")
     parser.add_argument("--val-count", type=int, default=150, help="validation images; %(default)s by default")
     parser.add_argument("--retrain", action="store_true", help="train again although a finished training is there")
     return parser.parse_args(argv)
