@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -83,7 +84,10 @@ def rivals(arch: str, **options: Any) -> dict[str, Callable[[int], Task]]:
 
 
 def compare(
-    backbones: dict[str, Callable[[int], Task]], sizes: Sequence[int], min_run_time: float = 1.0
+    backbones: dict[str, Callable[[int], Task]],
+    sizes: Sequence[int],
+    min_run_time: float = 1.0,
+    processor_time: bool = False,
 ) -> Iterator[Point]:
     """Measure all backbones at all sizes.
 
@@ -91,20 +95,30 @@ def compare(
         backbones: Name -> size -> task.
         sizes: Sides of the images.
         min_run_time: Seconds over which steps are repeated; the fastest counts. Default: 1.
+        processor_time: See :func:`measure_time`. Default: False.
     """
     for size in sizes:
         for name, make in backbones.items():
             task = make(size)
             try:
-                seconds, peak = measure_time(task, min_run_time), measure_memory(task)
+                seconds, peak = measure_time(task, min_run_time, processor_time), measure_memory(task)
             except (torch.cuda.OutOfMemoryError, MemoryError):
                 seconds = peak = None
             yield Point(name, size, seconds, peak)
 
 
-def measure_time(task: Task, min_run_time: float) -> float:
-    """Least seconds per image: what is above it comes from other processes of the machine."""
-    timer = Timer("step()", globals={"step": prepare(task)}, num_threads=torch.get_num_threads())
+def measure_time(task: Task, min_run_time: float, processor_time: bool = False) -> float:
+    """Least seconds per image: what is above it comes from other processes of the machine.
+
+    Args:
+        task: What to measure.
+        min_run_time: Seconds over which steps are repeated.
+        processor_time: Count what the processor spent on a single thread of this process, not the clock's time: for a
+            CPU that others use too. Default: False.
+    """
+    threads = 1 if processor_time else torch.get_num_threads()
+    clock = {"timer": time.process_time} if processor_time else {}
+    timer = Timer("step()", globals={"step": prepare(task)}, num_threads=threads, **clock)
     return min(timer.blocked_autorange(min_run_time=min_run_time).times) / task.batch_size
 
 

@@ -4,6 +4,8 @@ import runpy
 import signal
 import subprocess
 import sys
+import time
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -54,9 +56,27 @@ def test_explicit_attention_is_explicit_and_the_same():
     assert ["aten::softmax" in name or "aten::_softmax" in name for name in names] == [False, True]
 
 
+@pytest.mark.parametrize("processor_time", [False, True], ids=["clock", "processor"])
 @pytest.mark.parametrize("train", [False, True], ids=["forward", "backward"])
-def test_a_step_leaves_no_gradients_and_takes_time(train):
-    assert measure_time(Task({**VIT, "img_size": 32}, 32, train=train), 0.01) > 0
+def test_a_step_takes_time(train, processor_time):
+    assert measure_time(Task({**VIT, "img_size": 32}, 32, train=train), 0.01, processor_time) > 0
+
+
+def test_the_fastest_step_of_the_wanted_clock_counts(monkeypatch):
+    made = []
+
+    class FakeTimer:
+        def __init__(self, _: str, **options) -> None:
+            made.append(options)
+
+        def blocked_autorange(self, min_run_time: float) -> SimpleNamespace:
+            return SimpleNamespace(times=[3.0, 2.0 * min_run_time, 5.0])
+
+    monkeypatch.setattr("csan_mm.analysis.input_sizes.Timer", FakeTimer)
+    task = Task({**VIT, "img_size": 32}, 32, batch_size=4)
+    assert [measure_time(task, 0.5, processor_time) for processor_time in (False, True)] == [0.25, 0.25]
+    assert "timer" not in made[0]
+    assert (made[1]["timer"], made[1]["num_threads"]) == (time.process_time, 1)
 
 
 def test_a_step_in_training_runs_backward(monkeypatch):

@@ -18,8 +18,15 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument("--amp", action="store_true", help="mixed precision in bfloat16")
     parser.add_argument("--device", choices=["cpu", "cuda"], help="default: cuda where there is one")
     parser.add_argument("--min-run-time", type=float, default=1.0, help="seconds spent on each time (default: 1)")
+    parser.add_argument(
+        "--processor-time",
+        action="store_true",
+        help="on a CPU that others use too: one thread, and the time the processor spent on it",
+    )
     parser.add_argument("--out", type=Path, default=Path("benchmark_inputs.png"), help="picture (default: %(default)s)")
     args = parser.parse_args()
+    if args.processor_time and args.device == "cuda":
+        parser.error("--processor-time says nothing about a GPU: leave it out, or take --device cpu")
     if args.out.suffix not in (".png", ".svg", ".pdf"):
         parser.error(f"--out {args.out}: a picture ends in .png, .svg or .pdf")
     return args
@@ -32,14 +39,15 @@ def main() -> None:
     import csan_mm  # noqa: F401
     from csan_mm.analysis.input_sizes import SIZES, compare, draw, format_points, rivals
 
-    device = args.device or ("cuda" if torch.cuda.is_available() else "cpu")
-    where = torch.cuda.get_device_name() if device == "cuda" else f"CPU, {torch.get_num_threads()} threads"
+    device = args.device or ("cuda" if torch.cuda.is_available() and not args.processor_time else "cpu")
+    threads = "processor time of one thread" if args.processor_time else f"{torch.get_num_threads()} threads"
+    where = torch.cuda.get_device_name() if device == "cuda" else f"CPU, {threads}"
     step = "forward and backward" if args.train else "forward"
     title = (
         f"{step}, batch {args.batch_size}, {'bfloat16' if args.amp else 'float32'}, {where}, torch {torch.__version__}"
     )
     options = {"batch_size": args.batch_size, "train": args.train, "device": device, "amp": args.amp}
-    points = list(compare(rivals(args.arch, **options), args.sizes or SIZES, args.min_run_time))
+    points = list(compare(rivals(args.arch, **options), args.sizes or SIZES, args.min_run_time, args.processor_time))
     print(title)
     print(format_points(points))
     draw(points, args.out, title)
