@@ -24,13 +24,14 @@ def build_model(cfg: Config) -> nn.Module:
 
 
 def training_shape(cfg: Config) -> tuple[int, int]:
-    """(H, W) of the crops a config trains on; 800 x 1280 where it takes none."""
+    """(H, W) of the crops a config trains on, or to which a segmentor's preprocessor pads; else 800 x 1280."""
     for transform in _pipeline(cfg.get("train_dataloader") or {}):
         name = str(transform.get("type")).split(".")[-1]
         if name in CROPS and CROPS[name] in transform:
             size = transform[CROPS[name]]
             return (size, size) if isinstance(size, int) else (size[0], size[1])
-    return DETECTION_SHAPE
+    padded = cfg.model.get("data_preprocessor", {}).get("size")
+    return DETECTION_SHAPE if padded is None else (padded[0], padded[1])
 
 
 def _pipeline(loader: dict[str, Any]) -> list[dict[str, Any]]:

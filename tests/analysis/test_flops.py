@@ -180,9 +180,11 @@ def test_what_cannot_be_counted_is_named(caplog):
     [
         ("csan/swin-csan-t_8xb256_in1k.py", (224, 224)),
         ("csan/swin-csan-t_upernet_8xb2-160k_ade20k-512x512.py", (512, 512)),
+        ("digits/swin-csan-c48_upernet_1xb8-1k_digits-128x128.py", (128, 128)),
         ("csan/mask-rcnn_swin-csan-t_fpn_1x_coco.py", (800, 1280)),
+        ("weightformer/mask-rcnn_weightformer-t_simple-fpn_lsj-100e_coco.py", (1024, 1024)),
     ],
-    ids=["classification", "segmentation", "detection"],
+    ids=["classification", "segmentation", "padding", "detection", "large-scale-jitter"],
 )
 def test_size_an_image_is_trained_at(repo_root, config, shape):
     assert training_shape(Config.fromfile(repo_root / "configs" / config)) == shape

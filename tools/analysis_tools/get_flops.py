@@ -14,7 +14,7 @@ def parse_args() -> argparse.Namespace:
         nargs=2,
         type=int,
         metavar=("H", "W"),
-        help="image size (default: the crops the config trains on, else 800 1280)",
+        help="image size (default: that of the crops the config trains on, or 800 1280)",
     )
     parser.add_argument("--proposals", type=int, default=1000, help="boxes per box head (default: 1000)")
     parser.add_argument("--detections", type=int, default=100, help="boxes per mask head (default: 100)")
