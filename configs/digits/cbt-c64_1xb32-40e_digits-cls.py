@@ -16,7 +16,7 @@ model = dict(
         type='csan_mm.CBT',
         arch=dict(embed_dims=64, depth=4, num_heads=4),
         img_size=128,
-        out_type='cls_token',
+        out_type='avg_featmap',
     ),
     neck=None,
     head=dict(in_channels=64, num_classes=10),

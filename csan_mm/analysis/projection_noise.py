@@ -1,8 +1,9 @@
 """Noise on the projections of attention: how much accuracy a mixer loses (CBSA's figure of robustness, arXiv 2509.16875).
 
-Gaussian noise of a variance is added to the weights that make queries, keys and values: CBSA's one projection, the ``qkv`` of
-others. With noise of variance 1 scores saturate. Softmax attention then hands every token a value that is noise; CBSA's
-broadcast, whose rows are not normalised again, leaves those tokens alone that won no representative.
+Gaussian noise of a variance is added where queries, keys and values are made: to the weights of CBSA's one projection, or of
+the ``qkv`` of others, or to what comes out of them. "Noise of variance 1 on the projection" can be read both ways. Under strong
+noise scores saturate. Softmax attention then hands every token a value that is noise; CBSA's broadcast, whose rows are not
+normalised again, leaves those tokens alone that won no representative.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,11 +14,13 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from csan_mm.backbones.base import check_choice
 from csan_mm.checkpoint.files import replacing
 from csan_mm.mixers.base import TokenMixer
 from csan_mm.mixers.subspace import SubspaceMixer
 
 VARIANCES = (0.0, 0.001, 0.01, 0.1, 0.3, 1.0)
+PLACES = ("weights", "outputs")
 
 
 @dataclass(frozen=True)
@@ -39,8 +42,8 @@ class NoisePoint:
         return float(torch.tensor(self.scores).std(correction=min(1, len(self.scores) - 1)))
 
 
-def projections(model: nn.Module) -> list[Tensor]:
-    """The weights that project tokens to queries, keys and values, in the model's order.
+def projections(model: nn.Module) -> list[nn.Linear]:
+    """The layers that project tokens to queries, keys and values, in the model's order.
 
     Raises:
         ValueError: The model has no mixer of csan_mm.
@@ -50,25 +53,54 @@ def projections(model: nn.Module) -> list[Tensor]:
         raise ValueError(
             f"{type(model).__name__} has no mixer of csan_mm: take a model with mixer='cbsa', 'softmax', ..."
         )
-    return [(mixer.proj if isinstance(mixer, SubspaceMixer) else mixer.qkv).weight for mixer in mixers]
+    return [mixer.proj if isinstance(mixer, SubspaceMixer) else mixer.qkv for mixer in mixers]
 
 
 @contextmanager
-def noisy_projections(model: nn.Module, variance: float, seed: int) -> Iterator[None]:
-    """Within the block, the projections carry noise of a variance; the same seed is the same noise on any device."""
-    weights = projections(model)
-    clean = [weight.detach().clone() for weight in weights]
+def noisy_projections(model: nn.Module, variance: float, seed: int, on: str = "weights") -> Iterator[None]:
+    """Within the block, the projections carry noise of a variance; the same seed is the same noise on any device.
+
+    Args:
+        model: A model with mixers of csan_mm.
+        variance: Of the noise.
+        seed: Of the noise.
+        on: 'weights', drawn once, or 'outputs', drawn anew at every pass. Default: 'weights'.
+
+    Raises:
+        ValueError: Unknown ``on``, or no mixers.
+    """
+    check_choice("on", on, PLACES)
     generator = torch.Generator().manual_seed(seed)
+
+    def noisy(values: Tensor) -> Tensor:
+        return values + (torch.randn(values.shape, generator=generator) * variance**0.5).to(values)
+
+    with (_noisy_weights if on == "weights" else _noisy_outputs)(projections(model), noisy):
+        yield
+
+
+@contextmanager
+def _noisy_weights(layers: list[nn.Linear], noisy: Callable[[Tensor], Tensor]) -> Iterator[None]:
+    clean = [layer.weight.detach().clone() for layer in layers]
     try:
         with torch.no_grad():
-            for weight in weights:
-                noise = torch.randn(weight.shape, generator=generator) * variance**0.5
-                weight.add_(noise.to(weight))
+            for layer in layers:
+                layer.weight.copy_(noisy(layer.weight))
         yield
     finally:
         with torch.no_grad():
-            for weight, value in zip(weights, clean):
-                weight.copy_(value)
+            for layer, value in zip(layers, clean):
+                layer.weight.copy_(value)
+
+
+@contextmanager
+def _noisy_outputs(layers: list[nn.Linear], noisy: Callable[[Tensor], Tensor]) -> Iterator[None]:
+    handles = [layer.register_forward_hook(lambda _, __, output: noisy(output)) for layer in layers]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
 
 
 def measure(
@@ -77,6 +109,7 @@ def measure(
     evaluate: Callable[[], float],
     variances: Sequence[float] = VARIANCES,
     trials: int = 3,
+    on: str = "weights",
 ) -> Iterator[NoisePoint]:
     """Evaluate a model under noise.
 
@@ -86,11 +119,12 @@ def measure(
         evaluate: Returns its score, such as an accuracy.
         variances: Of the noise; 0 is evaluated once. Default: 0 to 1.
         trials: Draws of the noise per variance. Default: 3.
+        on: Where the noise is, see :func:`noisy_projections`. Default: 'weights'.
     """
     for variance in variances:
         scores = []
         for seed in range(trials if variance else 1):
-            with noisy_projections(model, variance, seed):
+            with noisy_projections(model, variance, seed, on):
                 scores.append(evaluate())
         yield NoisePoint(name, variance, tuple(scores))
 

@@ -28,7 +28,7 @@ def test_noise_is_on_what_makes_queries_keys_and_values_only(mixer):
 
 def test_noise_goes_away_after_an_error_and_is_the_same_for_a_seed():
     model = CBT({"embed_dims": 16, "depth": 1, "num_heads": 2}, img_size=32)
-    (weight,) = projections(model)
+    weight = projections(model)[0].weight
     before, seen = weight.clone(), []
     for seed in (3, 3, 4):
         with suppress(KeyError), noisy_projections(model, 1.0, seed):
@@ -37,6 +37,24 @@ def test_noise_goes_away_after_an_error_and_is_the_same_for_a_seed():
         assert torch.equal(weight, before)
     assert torch.equal(seen[0], seen[1])
     assert not torch.equal(seen[0], seen[2])
+
+
+@torch.no_grad()
+def test_noise_on_outputs():
+    model = ViTCSaN(**VIT, mixer="cbsa").eval()
+    x = torch.randn(50, 32)
+    layer = model.blocks[1].attn.proj
+    clean = layer(x)
+    with noisy_projections(model, 0.25, seed=1, on="outputs"):
+        outputs = [layer(x) - clean for _ in range(2)]
+    assert torch.cat(outputs).std() == pytest.approx(0.5, rel=0.1)
+    assert not torch.equal(*outputs)
+    assert torch.equal(layer(x), clean)
+    with (
+        pytest.raises(ValueError, match="on='scores' is unknown: take one of weights, outputs"),
+        noisy_projections(model, 1.0, 0, "scores"),
+    ):
+        pass
 
 
 def test_no_mixer_is_named():

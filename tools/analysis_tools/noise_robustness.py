@@ -19,6 +19,9 @@ def parse_args() -> argparse.Namespace:
         help="a trained model and what to call it; give several to compare them",
     )
     parser.add_argument("--variances", nargs="+", type=float, help="of the noise (default: 0 0.001 0.01 0.1 0.3 1)")
+    parser.add_argument(
+        "--on", choices=["weights", "outputs"], default="weights", help="where the noise is (default: %(default)s)"
+    )
     parser.add_argument("--trials", type=int, default=3, help="draws of the noise per variance (default: 3)")
     parser.add_argument("--metric", help="such as accuracy/top1 or mIoU (default: the first of the config's metric)")
     parser.add_argument("--work-dir", default="work_dirs/noise_robustness", help="where logs go (default: %(default)s)")
@@ -47,7 +50,7 @@ def main() -> None:
             with mended_by_user():
                 projections(runner.model)
             evaluate = partial(score, runner, args.metric)
-            points += measure(name, runner.model, evaluate, args.variances or VARIANCES, args.trials)
+            points += measure(name, runner.model, evaluate, args.variances or VARIANCES, args.trials, args.on)
     print(format_points(points))
     draw(points, args.out, args.metric or "score")
     print(f"picture: {args.out}")

@@ -2,7 +2,7 @@
 # Paper:    none, this is a check that everything works
 # Measured: see configs/cbsa/README.md
 # Recipe:   own
-# Command:  python tools/train.py configs/digits/vit-c64_cbt_1xb8-1k_digits-128x128.py
+# Command:  python tools/train.py configs/digits/vit-c64_cbt_1xb8-4k_digits-128x128.py
 _base_ = [
     '../_base_/datasets/digits_segmentation.py',
     '../_base_/schedules/digits_iterations.py',
@@ -30,4 +30,9 @@ model = dict(
     train_cfg=dict(),
     test_cfg=dict(mode='whole'),
 )
-default_hooks = dict(checkpoint=dict(interval=250))
+train_cfg = dict(max_iters=4000, val_interval=1000)
+param_scheduler = [
+    dict(type='LinearLR', start_factor=0.01, by_epoch=False, begin=0, end=100),
+    dict(type='CosineAnnealingLR', eta_min=1e-5, by_epoch=False, begin=0, end=4000),
+]
+default_hooks = dict(checkpoint=dict(interval=1000))
