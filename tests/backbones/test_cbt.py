@@ -5,6 +5,7 @@ import torch
 from golden import assert_golden, read_golden
 from torch.nn.functional import gelu, layer_norm, linear, relu
 
+from csan_mm.analysis.flops import count_macs, shapes_only
 from csan_mm.backbones import CBT
 from csan_mm.checkpoint import convert_state_dict
 
@@ -53,6 +54,14 @@ def test_parameter_counts_with_a_classifier(arch):
         backbone = CBT(arch, out_type="cls_token")
         head = LinearClsHead(1000, backbone.channels[-1])
     assert sum(p.numel() for module in (backbone, head) for p in module.parameters()) == COUNTS[arch]
+
+
+@pytest.mark.parametrize(("arch", "reported"), [("tiny", 1.1), ("small", 4.0), ("base", 15.1), ("large", 47.3)])
+def test_cost_of_the_papers_models(arch, reported):
+    """2 MACs of all products in 10^9, as the paper reports them."""
+    with shapes_only():
+        macs = count_macs(CBT(arch).eval(), torch.empty(1, 3, 224, 224))
+    assert 2 * macs / 1e9 == pytest.approx(reported, rel=0.03)
 
 
 @pytest.mark.parametrize("mixer", ["mssa", "tssa"])
