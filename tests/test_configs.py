@@ -40,11 +40,11 @@ BACKBONES = {
     "vit-csan-s": {1: 22_651_920},
     "vit-csan-bs": {1: 40_072_896},
     "vit-csan-b": {1: 89_720_352},
-    # A 64 x 64 grid of positions, no class token and no last norm; a 32 x 32 grid, no last norm.
+    # A 64 x 64 grid of positions, no class token and no last norm; a 32 x 32 grid, no last norm, a pyramid.
     "vit-csan-s_simple-fpn": {1: 24_147_984},
     "vit-csan-b_simple-fpn": {1: 92_712_480},
-    "vit-csan-s_upernet": {4: 22_969_104},
-    "vit-csan-b_upernet": {4: 90_354_720},
+    "vit-csan-s_upernet": {4: 24_740_496},
+    "vit-csan-b_upernet": {4: 97_436_448},
     "hiera-csan-t": {4: 28_321_658, 1: 28_320_314},
     "hiera-csan-tp": {1: 28_332_510},
     "hiera-csan-s": {1: 35_746_138},

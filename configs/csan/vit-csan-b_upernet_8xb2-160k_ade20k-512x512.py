@@ -16,6 +16,7 @@ model = dict(
         arch='base',
         drop_path_rate=0.1,
         img_size=512,
+        out_type='pyramid',
         out_indices=(2, 5, 8, 11),
         final_norm=False,
         init_cfg=dict(
@@ -24,7 +25,6 @@ model = dict(
             source='timm-vit',
         ),
     ),
-    neck=dict(type='Feature2Pyramid', embed_dim=768, rescales=[4, 2, 1, 0.5], norm_cfg=dict(type='BN')),
     decode_head=dict(in_channels=[768, 768, 768, 768]),
     auxiliary_head=dict(in_channels=768),
 )

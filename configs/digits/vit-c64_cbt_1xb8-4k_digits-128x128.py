@@ -35,4 +35,6 @@ param_scheduler = [
     dict(type='LinearLR', start_factor=0.01, by_epoch=False, begin=0, end=100),
     dict(type='CosineAnnealingLR', eta_min=1e-5, by_epoch=False, begin=0, end=4000),
 ]
+# With few classes the masks' LayerNorm holds the logits within +-sqrt(K - 1) of its gain, which therefore must grow fast.
+optim_wrapper = dict(paramwise_cfg=dict(custom_keys={'mask_norm': dict(lr_mult=10.0, decay_mult=0.0)}))
 default_hooks = dict(checkpoint=dict(interval=1000))

@@ -125,6 +125,7 @@ def draw(named: dict[str, dict[str, list[float]]], path: Path) -> None:
         for curve, rates in means.items():
             panel.plot(range(len(rates)), rates, marker="o", label=curve)
         panel.set(title=name, xlabel="layer", ylabel="coding rate over the subspaces, nats")
+        panel.locator_params(axis="x", integer=True)
         panel.grid(alpha=0.3)
         panel.legend()
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -11,8 +11,10 @@ from timm.layers import resample_abs_pos_embed
 from torch import Tensor, nn
 
 from csan_mm.backbones.base import DenseBackbone, check_choice
+from csan_mm.layers.pyramid import PyramidFromDepths
 
-OUT_TYPES = ("featmap", "raw", "cls_token", "avg_featmap")
+OUT_TYPES = ("featmap", "pyramid", "raw", "cls_token", "avg_featmap")
+MAP_TYPES = ("featmap", "pyramid")
 
 
 class IsotropicBackbone(DenseBackbone):
@@ -27,13 +29,14 @@ class IsotropicBackbone(DenseBackbone):
         patch_size: Stride of the map.
         num_prefix: Number of tokens in front of the patches; the first is the class token, if there is one.
         out_type: As in mmpretrain: 'featmap' (B, C, H, W), 'raw' all tokens (B, N, C), 'cls_token' (B, C), 'avg_featmap' (B, C),
-            the mean over the patches.
+            the mean over the patches. Besides, 'pyramid': the maps of four ``out_indices`` at 1/4, 1/2, 1 and 2 times the
+            patches' stride, for UPerNet (:class:`PyramidFromDepths`).
         final_norm: Norm behind the last block, when that is returned. Output norms (``norm_cfg``) are for the other blocks, and
             for the last one where there is no final norm.
 
     Raises:
         ValueError: Unknown ``out_type``; class tokens wanted where there are none; an output norm that works on maps only
-            where tokens are returned.
+            where tokens are returned; a pyramid of other than four maps.
     """
 
     def __init__(
@@ -54,7 +57,7 @@ class IsotropicBackbone(DenseBackbone):
         check_choice("out_type", out_type, OUT_TYPES)
         if out_type == "cls_token" and num_prefix == 0:
             raise ValueError("out_type='cls_token' needs a class token and this backbone has none: take 'avg_featmap'")
-        if out_type != "featmap" and norm_cfg is not None and norm_cfg["type"] != "LN":
+        if out_type not in MAP_TYPES and norm_cfg is not None and norm_cfg["type"] != "LN":
             raise ValueError(
                 f"norm_cfg={norm_cfg!r} works on maps, and out_type={out_type!r} returns tokens: take dict(type='LN')"
             )
@@ -75,6 +78,17 @@ class IsotropicBackbone(DenseBackbone):
         self.num_prefix = num_prefix
         self.out_type = out_type
         self.final_norm = final_norm and depth - 1 in self.out_indices
+        self.pyramid = self._pyramid() if out_type == "pyramid" else None
+
+    def _pyramid(self) -> PyramidFromDepths:
+        if len(self.out_indices) != 4:
+            even = tuple(round((i + 1) * len(self.depths) / 4) - 1 for i in range(4))
+            raise ValueError(
+                f"out_type='pyramid' takes four out_indices and got {self.out_indices}: take for instance {even}"
+            )
+        pyramid = PyramidFromDepths(self.embed_dims, self.patch_size)
+        self.strides = pyramid.strides
+        return pyramid
 
     def embed(self, image: Tensor) -> tuple[Tensor, tuple[int, int]]:
         """Image (B, 3, H, W) -> tokens (B, N, C) and the (H, W) of their patches."""
@@ -94,8 +108,9 @@ class IsotropicBackbone(DenseBackbone):
         """A block's tokens (B, N, C) as they leave the backbone."""
         if self.final_norm and index == len(self.depths) - 1:
             x = self.norm(x)
-        if self.out_type == "featmap":
-            return self.output(x[:, self.num_prefix :].unflatten(1, grid), index, image)
+        if self.out_type in MAP_TYPES:
+            y = self.output(x[:, self.num_prefix :].unflatten(1, grid), index, image)
+            return y if self.pyramid is None else self.pyramid(y, self.out_indices.index(index), image)
         norm = getattr(self, f"norm{index}", None)
         x = x if norm is None else norm(x)
         if self.out_type == "raw":
@@ -112,17 +127,16 @@ class IsotropicBackbone(DenseBackbone):
         raise NotImplementedError(f"{type(self).__name__} must say what its stem is")
 
     def parts(self) -> list[list[nn.Module | nn.Parameter]]:
-        """The stem, then each block; the final norm goes with the last one."""
+        """The stem, then each block; the final norm and the pyramid go with the last one."""
         blocks = [[block] for block in self.blocks]
-        if self.final_norm:
-            blocks[-1].append(self.norm)
+        blocks[-1] += [part for part in (self.norm, self.pyramid) if part is not None]
         return [self.stem(), *blocks]
 
     def block_of(self, param_name: str) -> int | None:
-        """By the number behind ``blocks.``; norms stand behind the blocks, all else before them."""
+        """By the number behind ``blocks.``; norms and the pyramid stand behind the blocks, all else before them."""
         if param_name.startswith("blocks."):
             return int(param_name.split(".")[1])
-        return None if param_name.startswith("norm") else -1
+        return None if param_name.startswith(("norm", "pyramid.")) else -1
 
     @property
     def unbuilt_prefixes(self) -> tuple[str, ...]:

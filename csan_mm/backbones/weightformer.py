@@ -17,7 +17,6 @@ from csan_mm.backbones.isotropic import IsotropicBackbone
 from csan_mm.layers.dynamic_conv import DynamicDepthwiseConv
 from csan_mm.layers.dynamic_linear import DynamicLinear
 from csan_mm.layers.patches import PatchEmbed
-from csan_mm.layers.pyramid import PyramidFromDepths
 from csan_mm.registry import MODELS
 
 NORM_EPS = 1e-6
@@ -97,9 +96,8 @@ class WeightFormer(IsotropicBackbone):
         patch_size: Default: 16.
         in_channels: Default: 3.
         mlp_ratio: Default: 4.
-        out_type: 'featmap', 'raw' or 'avg_featmap' as :class:`IsotropicBackbone` says, or 'pyramid': the maps of the four
-            ``out_indices`` at strides 4, 8, 16, 32 (for ``patch_size=16``), for UPerNet. Default: 'featmap'.
-        final_norm: See :class:`IsotropicBackbone`, like all that follow. Default: True.
+        out_type: See :class:`IsotropicBackbone`, like all that follow; there is no class token. Default: 'featmap'.
+        final_norm: Default: True.
         drop_path_rate: Stochastic depth of the last block; it grows linearly from 0. Default: 0.
         out_indices: Default: -1, the last block.
         frozen_stages: Default: -1.
@@ -144,7 +142,7 @@ class WeightFormer(IsotropicBackbone):
             depth,
             patch_size,
             0,
-            "featmap" if out_type == "pyramid" else out_type,
+            out_type,
             final_norm,
             out_indices,
             frozen_stages,
@@ -163,45 +161,16 @@ class WeightFormer(IsotropicBackbone):
             for i in range(self.num_built)
         )
         self.norm = nn.LayerNorm(width, eps=NORM_EPS) if self.final_norm else None
-        self.pyramid = self._pyramid(out_type)
         self.finish()
-
-    def _pyramid(self, out_type: str) -> PyramidFromDepths | None:
-        if out_type != "pyramid":
-            return None
-        if len(self.out_indices) != 4:
-            even = tuple(round((i + 1) * len(self.depths) / 4) - 1 for i in range(4))
-            raise ValueError(
-                f"out_type='pyramid' takes four out_indices and got {self.out_indices}: take for instance {even}"
-            )
-        pyramid = PyramidFromDepths(self.embed_dims, self.patch_size)
-        self.strides = pyramid.strides
-        return pyramid
 
     def embed(self, image: Tensor) -> tuple[Tensor, tuple[int, int]]:
         """Normed patches: (B, 3, H, W) -> (B, N, C) and the grid."""
         x = self.init_norm(self.patch_embed(image))  # (B, H, W, C)
         return x.flatten(1, 2), (x.shape[1], x.shape[2])
 
-    def token_output(self, x: Tensor, grid: tuple[int, int], index: int, image: Tensor) -> Tensor:
-        """A block's tokens as they leave the backbone, in a pyramid at the stride of their level."""
-        y = super().token_output(x, grid, index, image)
-        return y if self.pyramid is None else self.pyramid(y, self.out_indices.index(index), image)
-
     def stem(self) -> list[nn.Module | nn.Parameter]:
         """Patch embedding and its norm."""
         return [self.patch_embed, self.init_norm]
-
-    def parts(self) -> list[list[nn.Module | nn.Parameter]]:
-        """The stem, then each block; the final norm and the pyramid go with the last one."""
-        groups = super().parts()
-        if self.pyramid is not None:
-            groups[-1].append(self.pyramid)
-        return groups
-
-    def block_of(self, param_name: str) -> int | None:
-        """The pyramid stands behind the blocks."""
-        return None if param_name.startswith("pyramid.") else super().block_of(param_name)
 
     def no_weight_decay(self) -> set[str]:
         """The dynamic layers' biases and gains; their w, w1 and w2 do decay."""

@@ -14,8 +14,8 @@ from csan_mm.checkpoint.files import CheckpointError, strip_prefixes
 
 StateDict = dict[str, Tensor]
 
-#: Output norms exist per returned level; an ImageNet file has at most the last one.
-OUTPUT_NORMS = r"norm\d+\."
+#: Output norms exist per returned level, a pyramid for segmentation; an ImageNet file has at most the last norm.
+OUTPUT_PARTS = r"(?:norm\d+|pyramid)\."
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,13 @@ class Source:
 
     convert: Callable[[StateDict], StateDict]
     looks_like: Callable[[StateDict], bool]
-    may_lack: tuple[str, ...] = (OUTPUT_NORMS,)
+    may_lack: tuple[str, ...] = (OUTPUT_PARTS,)
     head: Callable[[StateDict], StateDict] | None = None
     head_name: str = "head"
 
 
-_PLAIN = (OUTPUT_NORMS, *swin.CSAN_OWN)
-_VIT = (OUTPUT_NORMS, vit.MEAN_POOLED)
+_PLAIN = (OUTPUT_PARTS, *swin.CSAN_OWN)
+_VIT = (OUTPUT_PARTS, vit.MEAN_POOLED)
 
 SOURCES: dict[str, Source] = {
     "csan-swin": Source(swin.from_csan, swin.is_csan),
@@ -50,11 +50,11 @@ SOURCES: dict[str, Source] = {
     "timm-vit": Source(vit.from_timm, vit.is_plain, (*_VIT, *vit.CSAN_OWN)),
     "mm-vit": Source(vit.from_openmmlab, vit.is_openmmlab, (*_VIT, *vit.CSAN_OWN)),
     "csan-hiera": Source(hiera.from_timm, hiera.is_csan),
-    "timm-hiera": Source(hiera.from_timm, hiera.is_timm, (OUTPUT_NORMS, *vit.CSAN_OWN)),
-    "meta-hiera": Source(hiera.from_meta, hiera.is_meta, (OUTPUT_NORMS, *vit.CSAN_OWN)),
+    "timm-hiera": Source(hiera.from_timm, hiera.is_timm, (OUTPUT_PARTS, *vit.CSAN_OWN)),
+    "meta-hiera": Source(hiera.from_meta, hiera.is_meta, (OUTPUT_PARTS, *vit.CSAN_OWN)),
     "mala": Source(mavit.from_mala, mavit.is_mala),
     "weightformer": Source(
-        weightformer.from_weightformer, weightformer.is_weightformer, (OUTPUT_NORMS, *weightformer.OURS)
+        weightformer.from_weightformer, weightformer.is_weightformer, (OUTPUT_PARTS, *weightformer.OURS)
     ),
     "cbsa": Source(cbt.from_cbt, cbt.is_cbt, head=cbt.head_from_cbt),
     "cbsa-seg": Source(cbt.from_segmenter, cbt.is_segmenter, head=cbt.head_from_segmenter, head_name="decode_head"),

@@ -8,7 +8,7 @@ from mmengine.logging import print_log
 from mmengine.model import update_init_info
 from torch import Tensor, nn
 
-from csan_mm.checkpoint.convert import OUTPUT_NORMS, SOURCES, convert_state_dict, left_out
+from csan_mm.checkpoint.convert import OUTPUT_PARTS, SOURCES, convert_state_dict, left_out
 from csan_mm.checkpoint.files import CheckpointError, load_file
 from csan_mm.registry import WEIGHT_INITIALIZERS
 
@@ -56,7 +56,7 @@ class Pretrained:
         notes = []
         if hasattr(module, "adapt_state_dict"):
             state, notes = module.adapt_state_dict(state)
-        may_lack = (OUTPUT_NORMS,) if self.source is None else SOURCES[self.source].may_lack
+        may_lack = (OUTPUT_PARTS,) if self.source is None else SOURCES[self.source].may_lack
         match = Match(module, state, may_lack)
         if match.ratio < self.min_match:
             raise CheckpointError(self._refusal(match, module, state))

@@ -6,8 +6,8 @@ from torch import Tensor
 
 StateDict = dict[str, Tensor]
 
-#: What the published model has not: gains of ``layer_scale``, the pyramid for segmentation.
-OURS = (r".*\.gain$", r"pyramid\.")
+#: What the published model has not: gains of ``layer_scale``.
+OURS = (r".*\.gain$",)
 
 _BODY = re.compile(r"(patch_embed|init_norm|blocks|norm)\.")
 

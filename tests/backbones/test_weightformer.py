@@ -1,4 +1,4 @@
-"""WeightFormer: golden numbers, exact parameter counts, which blocks are dynamic, the pyramid, arguments."""
+"""WeightFormer: golden numbers, exact parameter counts, which blocks are dynamic, arguments."""
 
 from math import ceil
 
@@ -119,54 +119,6 @@ def test_every_strategy_trains_at_every_size(linear, conv):
     assert [name for name, p in model.named_parameters() if p.grad is None or not p.grad.isfinite().all()] == []
 
 
-def pyramid(**options) -> WeightFormer:
-    return weightformer(out_type="pyramid", out_indices=(0, 1, 2, 3), patch_size=16, **options)
-
-
-@pytest.mark.parametrize("size", [(1, 1), (16, 16), (17, 50), (64, 96), (75, 31)], ids=str)
-def test_pyramid_at_any_size(size):
-    model = pyramid(norm_cfg={"type": "LN"})
-    assert (model.channels, model.strides) == ((16,) * 4, (4, 8, 16, 32))
-    levels = model(torch.randn(2, 3, *size))
-    for level, stride in zip(levels, (4, 8, 16, 32)):
-        assert level.shape == (2, 16, ceil(size[0] / stride), ceil(size[1] / stride))
-        assert level.is_contiguous()
-    sum(level.square().mean() for level in levels).backward()
-    assert [name for name, p in model.named_parameters() if p.grad is None] == []
-
-
-@torch.no_grad()
-def test_pyramid_levels_are_made_from_the_blocks():
-    model = pyramid().eval()
-    image = torch.randn(1, 3, 75, 50)
-    levels = model(image)
-    four, two, _, _ = model.pyramid
-    model.pyramid = None
-    maps = model(image)
-    torch.testing.assert_close(levels[0], four(maps[0])[:, :, :19, :13])
-    torch.testing.assert_close(levels[1], two(maps[1])[:, :, :10, :7])
-    assert torch.equal(levels[2], maps[2])
-    assert torch.equal(levels[3][:, :, :2, :2], torch.nn.functional.max_pool2d(maps[3][:, :, :4, :4], 2))
-    assert torch.equal(levels[3][:, :, 2, :], torch.nn.functional.max_pool2d(maps[3][:, :, 4:], (1, 2)).squeeze(2))
-
-
-@torch.no_grad()
-def test_pyramid_keeps_channels_last():
-    model, image = pyramid().eval(), torch.randn(2, 3, 64, 80)
-    plain = model(image)
-    last = model.to(memory_format=torch.channels_last)(image.contiguous(memory_format=torch.channels_last))
-    for one, other in zip(plain, last):
-        assert other.is_contiguous(memory_format=torch.channels_last)
-        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
-
-
-def test_pyramid_stands_behind_the_blocks():
-    model = pyramid(frozen_stages=4)
-    assert not any(p.requires_grad for p in model.parameters())
-    assert model.get_layer_depth("pyramid.0.0.weight") == (5, 6)
-    assert all(p.requires_grad for p in pyramid(frozen_stages=3).pyramid.parameters())
-
-
 def test_parameters_without_decay():
     model = weightformer(layer_scale=0.1)
     names = {f"blocks.{i}.{layer}.{name}" for i in (1, 3) for layer in ("dwc", "linear1") for name in ("b", "gain")}
@@ -185,7 +137,6 @@ def test_parameters_without_decay():
         ({"linear_strategy": "two"}, "strategy='two' is unknown: take one of gap, linear"),
         ({"conv_strategy": "two"}, "strategy='two' is unknown: take one of gap, adaptive"),
         ({"arch": {"embed_dims": 18, "depth": 2}}, "rate=4"),
-        ({"out_type": "pyramid"}, r"four out_indices and got \(3,\): take for instance \(0, 1, 2, 3\)"),
         ({"out_type": "pyramid", "out_indices": (0, 1, 2, 3), "patch_size": 6}, "patch_size=6"),
         ({"out_type": "cls_token"}, "take 'avg_featmap'"),
     ],
