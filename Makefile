@@ -1,7 +1,8 @@
-# make demo       a detector trained and evaluated on handwritten digits, in minutes on two cores
-# make test       the tests
-# make test-slow  those that take longer than some twenty seconds
-# make lint       ruff: rules and format
+# make demo        a detector trained and evaluated on handwritten digits, in minutes on two cores
+# make test        the tests
+# make test-slow   those that take longer than some twenty seconds
+# make lint        ruff: rules and format
+# make docs-check  runs every command of docs/ and of the READMEs, in some ten minutes
 # Each sets up the environment first: $(VENV), with the versions of requirements/constraints.txt. A second run re-uses it.
 # Variables: PYTHON (3.10 to 3.13), VENV (default .venv), PYTEST_ARGS, WORKERS (test processes).
 
@@ -19,7 +20,7 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check
 STAMP := $(VENV)/.csan_mm-installed
 
-.PHONY: help env demo test test-slow lint
+.PHONY: help env demo test test-slow lint docs-check
 .DELETE_ON_ERROR:
 
 help:
@@ -39,6 +40,9 @@ test-slow: $(STAMP)
 lint: $(STAMP)
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
+
+docs-check: $(STAMP)
+	$(PY) tools/misc/check_docs.py
 
 # Written last, so that an installation that failed is tried again.
 $(STAMP): setup.py pyproject.toml $(CONSTRAINTS) csan_mm/version.py

@@ -100,5 +100,5 @@ def test_old_python_is_refused_by_name(make, tmp_path):
 
 def test_help_names_the_commands(make):
     _, _, output = make("help")
-    for target in ("make demo", "make test", "make test-slow", "make lint"):
+    for target in ("make demo", "make test", "make test-slow", "make lint", "make docs-check"):
         assert target in output
