@@ -38,6 +38,7 @@ def get_backbone(
     pretrained: str | os.PathLike[str] | None = None,
     source: str | None = None,
     min_match: float = 0.95,
+    trust: bool = False,
     **options: Any,
 ) -> base.DenseBackbone:
     """Build a backbone by name.
@@ -47,6 +48,7 @@ def get_backbone(
         pretrained: Weight file to load; nothing is downloaded. Default: none.
         source: Layout of that file, one of ``csan_mm.checkpoint.SOURCES``; ``None`` (default): csan_mm's own.
         min_match: See :class:`csan_mm.checkpoint.Pretrained`. Default: 0.95.
+        trust: Unpickle a file that cannot be read otherwise, which runs the code in it. Default: False.
         **options: Arguments of the backbone's class.
 
     Returns:
@@ -68,5 +70,5 @@ def get_backbone(
     family = max((family for family in FAMILIES if name.startswith(f"{family}-")), key=len)
     backbone = FAMILIES[family][0](arch=name.removeprefix(f"{family}-"), **options)
     if pretrained is not None:
-        Pretrained(os.fspath(pretrained), source, min_match)(backbone)
+        Pretrained(os.fspath(pretrained), source, min_match, trust)(backbone)
     return backbone

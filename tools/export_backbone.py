@@ -11,6 +11,9 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument("config", help="path of the config the model was trained with")
     parser.add_argument("checkpoint", help="path of its checkpoint")
     parser.add_argument("out", help="path of the files to write, without suffix")
+    parser.add_argument(
+        "--trust", action="store_true", help="unpickle a file that cannot be read otherwise, which runs the code in it"
+    )
     return parser.parse_args()
 
 
@@ -21,7 +24,7 @@ def main() -> None:
     from csan_mm.cli.errors import error_border
 
     with error_border(args.config):
-        for path in export_backbone(args.checkpoint, read_config(args.config), args.out):
+        for path in export_backbone(args.checkpoint, read_config(args.config), args.out, args.trust):
             print(f"wrote {path} ({path.stat().st_size / 2**20:.1f} MiB)")
 
 

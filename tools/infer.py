@@ -16,7 +16,9 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: CUDA where there is one")
     parser.add_argument("--batch-size", type=int, default=1, help="images at a time (default: 1)")
     parser.add_argument("--score-thr", type=float, default=0.3, help="leave out detections below (default: 0.3)")
-    parser.add_argument("--trust", action="store_true", help="unpickle the checkpoint; only for files you trust")
+    parser.add_argument(
+        "--trust", action="store_true", help="unpickle a file that cannot be read otherwise, which runs the code in it"
+    )
     args = parser.parse_args()
     if args.batch_size < 1:
         parser.error(f"--batch-size {args.batch_size}: take 1 or more")

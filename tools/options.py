@@ -20,6 +20,11 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         "brackets, write no spaces inside a value",
     )
     parser.add_argument(
+        "--trust",
+        action="store_true",
+        help="unpickle checkpoints that cannot be read otherwise, which runs the code in them",
+    )
+    parser.add_argument(
         "--launcher", choices=["none", "pytorch", "slurm", "mpi"], default="none", help="job launcher (default: none)"
     )
     # torch.distributed.launch passes --local-rank, its old versions --local_rank.

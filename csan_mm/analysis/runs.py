@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -18,7 +17,7 @@ from csan_mm.engine.resume import read_checkpoints_safely
 
 
 def trained_runner(
-    config: str, checkpoint: str, cfg_options: Sequence[str] = (), work_dir: str | None = None
+    config: str, checkpoint: str, cfg_options: Sequence[str] = (), work_dir: str | None = None, trust: bool = False
 ) -> Runner:
     """A Runner whose model has the weights of a checkpoint and is in eval mode.
 
@@ -27,6 +26,7 @@ def trained_runner(
         checkpoint: Path of the checkpoint.
         cfg_options: Settings to override, 'key=value'.
         work_dir: Where logs go. Default: as tools/test.py has it.
+        trust: Unpickle a file that cannot be read otherwise, which runs the code in it. Default: False.
 
     Raises:
         UserError: Config, checkpoint or data are missing.
@@ -38,21 +38,12 @@ def trained_runner(
     cfg.load_from, cfg.resume, cfg.log_level = checkpoint, False, "WARNING"
     cfg.experiment_name = f"{Path(config).stem}_{Path(checkpoint).stem}"
     require_data(cfg, ["test_dataloader"])
-    read_checkpoints_safely()
+    read_checkpoints_safely(trust)
     runner = build_runner(cfg)
     runner.register_hook(LoadCheckHook(checkpoint, strict=True), priority="LOWEST")
     runner.load_or_resume()
     runner.model.eval()
     return runner
-
-
-@contextmanager
-def mended_by_user() -> Iterator[None]:
-    """Within the block a ValueError is the user's to mend: a model of another kind, an argument out of range."""
-    try:
-        yield
-    except ValueError as error:
-        raise UserError(str(error)) from error
 
 
 def score(runner: Runner, metric: str | None = None) -> float:

@@ -17,7 +17,9 @@ from csan_mm.version import __version__
 SUFFIXES = (".safetensors", ".pth")
 
 
-def export_backbone(checkpoint: str | os.PathLike[str], config: Config, out: str | os.PathLike[str]) -> list[Path]:
+def export_backbone(
+    checkpoint: str | os.PathLike[str], config: Config, out: str | os.PathLike[str], trust: bool = False
+) -> list[Path]:
     """Write the backbone of a trained model alone, as .safetensors and as .pth.
 
     Metadata of both files: ``arch`` (the backbone's config as JSON), ``csan_mm_version``, ``source`` (the checkpoint's name), and
@@ -27,6 +29,7 @@ def export_backbone(checkpoint: str | os.PathLike[str], config: Config, out: str
         checkpoint: The model's file.
         config: The config it was trained with.
         out: The files' path without suffix; a suffix .safetensors or .pth is dropped.
+        trust: Unpickle a file that cannot be read otherwise, which runs the code in it. Default: False.
 
     Returns:
         The two paths.
@@ -35,7 +38,7 @@ def export_backbone(checkpoint: str | os.PathLike[str], config: Config, out: str
         FileNotFoundError: The checkpoint is missing.
         CheckpointError: It holds no backbone, or not the one of the config.
     """
-    weights = backbone_weights(read_weights(checkpoint)[0], checkpoint)
+    weights = backbone_weights(read_weights(checkpoint, trust)[0], checkpoint)
     arch = {name: value for name, value in config.model.backbone.to_dict().items() if name != "init_cfg"}
     _require_same_names(weights, arch, config, checkpoint)
     about = {"arch": json.dumps(arch), "csan_mm_version": __version__, "source": Path(checkpoint).name}
@@ -75,12 +78,13 @@ def _require_same_names(
         )
 
 
-def publish(checkpoint: str | os.PathLike[str], out: str | os.PathLike[str]) -> Path:
+def publish(checkpoint: str | os.PathLike[str], out: str | os.PathLike[str], trust: bool = False) -> Path:
     """Write a checkpoint's weights without optimizer state, with the first 8 digits of their checksum in the file's name.
 
     Args:
         checkpoint: A checkpoint of a training.
         out: Path to write, ending in .pth or .safetensors; the digits go before the suffix.
+        trust: Unpickle a file that cannot be read otherwise, which runs the code in it. Default: False.
 
     Returns:
         The path that was written.
@@ -89,7 +93,7 @@ def publish(checkpoint: str | os.PathLike[str], out: str | os.PathLike[str]) -> 
         FileNotFoundError, CheckpointError: The checkpoint is missing or unreadable.
         ValueError: Another suffix.
     """
-    weights, about = read_weights(checkpoint)
+    weights, about = read_weights(checkpoint, trust)
     kept = {name: json.dumps(about[name]) for name in ("dataset_meta", "epoch", "iter") if _is_plain(about.get(name))}
     out = Path(out)
     path = out.with_name(f"{out.stem}-{checksum(weights)[:8]}{out.suffix}")

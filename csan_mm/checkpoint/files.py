@@ -6,7 +6,7 @@ import os
 import pickle
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,10 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
+from csan_mm.checkpoint.old_torch import history_method, load_inert
+
 #: Where the weights stand in the files people have, the averaged ones first; none of them: at top level.
 WRAPPERS = ("state_dict_ema", "model_ema", "state_dict", "model", "model_state")
-
-#: The statistics an mmengine HistoryBuffer keeps references to.
-HISTORY_METHODS = ("min", "max", "current", "mean")
 
 _WRAPPING_PREFIX = re.compile(r"^(?:module\.|_orig_mod\.|backbone\.)+")
 
@@ -120,8 +119,12 @@ def safe_load(path: str | os.PathLike[str], trust: bool = False) -> Any:
         except safetensors.SafetensorError as error:
             raise CheckpointError(_damaged(path, error)) from error
     try:
+        if trust:
+            return torch.load(path, map_location="cpu", weights_only=False)
+        if not hasattr(torch.serialization, "safe_globals"):  # torch before 2.5
+            return load_inert(path)
         with _inert_globals():
-            return torch.load(path, map_location="cpu", weights_only=not trust)
+            return torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         found = re.search(r"GLOBAL `?([\w.]+)", str(error))
         raise CheckpointError(_refused(path, found[1]) if found else _damaged(path, error)) from error
@@ -171,26 +174,15 @@ def _items(content: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _inert_globals() -> Any:
-    """Lets the weights-only reader make objects that hold data and do nothing; torch before 2.5 knows no such list."""
-    if not hasattr(torch.serialization, "safe_globals"):
-        return nullcontext()
+    """Lets torch's weights-only reader make objects that hold data and do nothing."""
     import numpy as np
     from mmengine.logging import HistoryBuffer
 
     core = getattr(np, "_core", None) or np.core
     numpy_made = [core.multiarray._reconstruct, core.multiarray.scalar, np.ndarray, np.dtype]
     numpy_types = [type(np.dtype(kind)) for kind in ("f4", "f8", "i4", "i8", "b1")]
-    # A HistoryBuffer refers to its own methods, which pickle writes as getattr(HistoryBuffer, name).
-    methods = (_history_buffer_method, "builtins.getattr")
+    methods = (history_method, "builtins.getattr")
     return torch.serialization.safe_globals([argparse.Namespace, HistoryBuffer, methods, *numpy_made, *numpy_types])
-
-
-def _history_buffer_method(owner: Any, name: str) -> Any:
-    from mmengine.logging import HistoryBuffer
-
-    if owner is not HistoryBuffer or name not in HISTORY_METHODS:
-        raise pickle.UnpicklingError(f"Unsupported GLOBAL getattr of {owner!r}")
-    return getattr(owner, name)
 
 
 def _refused(path: Path, found: str) -> str:

@@ -45,6 +45,15 @@ def error_border(config: str, find_bad_image: Callable[[], str | None] | None = 
         raise SystemExit(error.exit_code if isinstance(error, UserError) else 1) from None
 
 
+@contextmanager
+def mended_by_user() -> Iterator[None]:
+    """Within the block a ValueError is the user's to mend: a model of another kind, an argument out of range."""
+    try:
+        yield
+    except ValueError as error:
+        raise UserError(str(error)) from error
+
+
 def _explain(error: Exception, config: str, find_bad_image: Callable[[], str | None] | None) -> str | None:
     """The sentence for a well-known cause, or None."""
     if isinstance(error, (UserError, CheckpointError)):
@@ -61,6 +70,8 @@ def _explain(error: Exception, config: str, find_bad_image: Callable[[], str | N
         return _bad_image(path, config) if path else None
     if isinstance(error, FileNotFoundError):
         return _missing_file(error, config)
+    if isinstance(error, (PermissionError, IsADirectoryError, NotADirectoryError)) and error.filename:
+        return f"{error.filename}: {error.strerror}: check the path and who may write there"
     return None
 
 

@@ -21,7 +21,7 @@ def run(args: argparse.Namespace) -> None:
 
     Args:
         args: What tools/test.py parsed: ``config``, ``checkpoint``, ``work_dir``, ``out``, ``show_dir``, ``tta``,
-            ``cfg_options``, ``launcher``.
+            ``trust``, ``cfg_options``, ``launcher``.
 
     Raises:
         SystemExit: With one sentence on stderr, where a user can mend the cause.
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> None:
             _augment(cfg)
         dump = _dump_into(cfg, args.out) if args.out else None
         require_data(cfg, ["test_dataloader"])
-        read_checkpoints_safely()
+        read_checkpoints_safely(args.trust)
         with process_group(cfg):
             runner = build_runner(cfg)
             runner.register_hook(LoadCheckHook(args.checkpoint, strict=True), priority="LOWEST")

@@ -21,7 +21,7 @@ def run(args: argparse.Namespace) -> None:
 
     Args:
         args: What tools/train.py parsed: ``config``, ``work_dir``, ``amp``, ``resume`` (None, 'auto' or a path),
-            ``auto_scale_lr``, ``cfg_options``, ``launcher``.
+            ``auto_scale_lr``, ``trust``, ``cfg_options``, ``launcher``.
 
     Raises:
         SystemExit: With one sentence on stderr, where a user can mend the cause; nothing was written then.
@@ -34,9 +34,9 @@ def run(args: argparse.Namespace) -> None:
         if args.auto_scale_lr:
             scale_learning_rate(cfg)
         require_data(cfg, ["train_dataloader"] + ["val_dataloader"] * bool(cfg.get("val_cfg")))
-        read_checkpoints_safely()
+        read_checkpoints_safely(args.trust)
         with process_group(cfg):
-            choose_checkpoint(cfg, args.resume)
+            choose_checkpoint(cfg, args.resume, args.trust)
             runner = build_runner(cfg)
             runner.logger.info(describe_batch(cfg, get_world_size()))
             if runner.cfg.get("load_from"):

@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import torch
 from mmengine.config import Config
 from mmengine.dist import broadcast_object_list, is_main_process
 from mmengine.logging import print_log
 from mmengine.runner import CheckpointLoader
 
 from csan_mm.checkpoint import CheckpointError, safe_load
-from csan_mm.engine.old_torch import load_inert
 
 #: The file in a work dir in which mmengine writes the path of its last checkpoint, as it was then.
 POINTER = "last_checkpoint"
@@ -24,30 +22,29 @@ _NUMBERED = re.compile(r"(epoch|iter)_(\d+)\.pth$")
 _TRAINING = ("state_dict", "meta", "message_hub", "optimizer")
 
 
-def read_checkpoints_safely() -> None:
+def read_checkpoints_safely(trust: bool = False) -> None:
     """Let mmengine read local checkpoint files as ``csan_mm.checkpoint.safe_load`` does, for the rest of this process.
 
     mmengine itself unpickles whatever a weights-only reader refuses.
+
+    Args:
+        trust: Unpickle them all the same. Default: False.
     """
+
+    def load_from_local(filename: str, map_location: Any) -> Any:
+        """mmengine's loader interface; everything comes to the CPU first, and moves with the parameters it belongs to."""
+        return safe_load(Path(filename).expanduser(), trust)
+
     CheckpointLoader.register_scheme(prefixes="", loader=load_from_local, force=True)
 
 
-def load_from_local(filename: str, map_location: Any) -> Any:
-    """mmengine's loader interface; everything comes to the CPU first, and moves with the parameters it belongs to."""
-    return _read(Path(filename).expanduser())
-
-
-def _read(path: Path) -> Any:
-    has_allow_list = hasattr(torch.serialization, "safe_globals")  # torch 2.5
-    return safe_load(path) if has_allow_list or path.suffix == ".safetensors" else load_inert(path)
-
-
-def choose_checkpoint(cfg: Config, resume: str | None) -> None:
+def choose_checkpoint(cfg: Config, resume: str | None, trust: bool = False) -> None:
     """Set ``cfg.resume`` and ``cfg.load_from``, the same in all processes.
 
     Args:
         cfg: The config; its ``work_dir`` is where the checkpoints are looked for.
         resume: A checkpoint's path, 'auto' for the last readable one, or None to do as the config says.
+        trust: Unpickle files that cannot be read otherwise. Default: False.
 
     Raises:
         CheckpointError: The named checkpoint does not exist or is damaged, or each one in the work dir is.
@@ -57,18 +54,19 @@ def choose_checkpoint(cfg: Config, resume: str | None) -> None:
     if resume is None:
         cfg.resume = False
         return
-    found = _agreed(resume, Path(cfg.work_dir))
+    found = _agreed(resume, Path(cfg.work_dir), trust)
     if found is None:
         print_log(f"no checkpoint in {cfg.work_dir}: training starts from the beginning", logger="current")
     cfg.resume = found is not None
     cfg.load_from = found or cfg.get("load_from")
 
 
-def find_resumable(work_dir: Path) -> Path | None:
+def find_resumable(work_dir: Path, trust: bool = False) -> Path | None:
     """The newest checkpoint of a work dir that can be read; each newer one that cannot is named in a warning.
 
     Args:
         work_dir: The folder, which may have been moved or copied since.
+        trust: Unpickle files that cannot be read otherwise. Default: False.
 
     Returns:
         The checkpoint, or None where there is none at all.
@@ -79,7 +77,7 @@ def find_resumable(work_dir: Path) -> Path | None:
     broken = []
     for path in _candidates(work_dir):
         try:
-            require_training(path)
+            require_training(path, trust)
         except CheckpointError as error:
             broken.append(str(error))
             continue
@@ -93,7 +91,7 @@ def find_resumable(work_dir: Path) -> Path | None:
     return None
 
 
-def require_training(path: Path) -> None:
+def require_training(path: Path, trust: bool = False) -> None:
     """Read a checkpoint to its end.
 
     Raises:
@@ -101,7 +99,7 @@ def require_training(path: Path) -> None:
     """
     if not path.is_file():
         raise CheckpointError(f"checkpoint {path} does not exist: check the path")
-    content = _read(path)
+    content = safe_load(path, trust)
     lacking = [key for key in _TRAINING if not isinstance(content, dict) or key not in content]
     if lacking:
         raise CheckpointError(
@@ -110,15 +108,15 @@ def require_training(path: Path) -> None:
         )
 
 
-def _agreed(resume: str, work_dir: Path) -> str | None:
+def _agreed(resume: str, work_dir: Path, trust: bool) -> str | None:
     """The main process decides and tells the others, its errors too, so that none waits for one that stopped."""
     decision: list[Any] = [None]
     if is_main_process():
         try:
             if resume == "auto":
-                decision = [find_resumable(work_dir)]
+                decision = [find_resumable(work_dir, trust)]
             else:
-                require_training(Path(resume))
+                require_training(Path(resume), trust)
                 decision = [Path(resume)]
         except CheckpointError as error:
             decision = [error]

@@ -36,6 +36,7 @@ def end_of(error: Exception, capsys, **options) -> tuple[int, str]:
             "error: a.json does not exist: correct the path",
         ),
         (FileNotFoundError("a.pth is missing: fetch it"), 1, "error: a.pth is missing: fetch it\n"),
+        (PermissionError(13, "Permission denied", "a.pth"), 1, "error: a.pth: Permission denied: check the path"),
         (AssertionError("failed to load image: a b.jpg"), 1, "error: a b.jpg is not a readable image: replace it"),
         (
             KeyError("class `X` in a/b.py: 'ResNett is not in the mmdet::model registry. Please check'"),

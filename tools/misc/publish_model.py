@@ -12,19 +12,19 @@ def parse_args() -> argparse.Namespace:
     )
     parser.add_argument("checkpoint", help="path of the checkpoint")
     parser.add_argument("out", help="path to write, ending in .pth or .safetensors")
+    parser.add_argument(
+        "--trust", action="store_true", help="unpickle a file that cannot be read otherwise, which runs the code in it"
+    )
     return parser.parse_args()
 
 
 def main() -> None:
     args = parse_args()
     from csan_mm.checkpoint.backbone_file import publish
-    from csan_mm.cli.errors import UserError, error_border
+    from csan_mm.cli.errors import error_border, mended_by_user
 
-    with error_border(args.checkpoint):
-        try:
-            print(f"wrote {publish(args.checkpoint, args.out)}")
-        except ValueError as error:
-            raise UserError(str(error)) from error
+    with error_border(args.checkpoint), mended_by_user():
+        print(f"wrote {publish(args.checkpoint, args.out, args.trust)}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """Convert an official checkpoint to a csan_mm backbone file, or to a whole model's."""
 
 import argparse
-import sys
 
 
 def parse_args() -> argparse.Namespace:
@@ -16,6 +15,9 @@ def parse_args() -> argparse.Namespace:
         default="backbone",
         help="what to write; model: all of it, for load_from and test.py (default: backbone)",
     )
+    parser.add_argument(
+        "--trust", action="store_true", help="unpickle a file that cannot be read otherwise, which runs the code in it"
+    )
     return parser.parse_args()
 
 
@@ -24,16 +26,15 @@ def main() -> None:
     args = parse_args()
     from csan_mm import __version__
     from csan_mm.checkpoint import CheckpointError, convert_state_dict, guess_source, left_out, load_file, save_file
+    from csan_mm.cli.errors import error_border, mended_by_user
 
-    try:
-        weights = load_file(args.src)
+    with error_border(args.src), mended_by_user():
+        weights = load_file(args.src, args.trust)
         source = args.source or guess_source(weights)
         if source is None:
             raise CheckpointError(f"{args.src}: its names are those of no known source; say which it is with --source")
         state = convert_state_dict(weights, source, args.part)
         save_file(state, args.dst, {"source": source, "csan_mm_version": __version__})
-    except (OSError, ValueError) as error:
-        sys.exit(f"error: {error}")
     ignored = ", ".join(left_out(weights, state))
     print(f"{args.src} ({source}) -> {args.dst}: {len(state)} of {len(weights)} tensors kept", end="")
     print(f", left out: {ignored}" if ignored else "")
