@@ -24,6 +24,9 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument(
         "--cfg-options", nargs="+", action="extend", default=[], metavar="KEY=VALUE", help="override settings of all"
     )
+    parser.add_argument(
+        "--trust", action="store_true", help="unpickle a file that cannot be read otherwise, which runs the code in it"
+    )
     args = parser.parse_args()
     if args.out.suffix not in (".png", ".svg", ".pdf"):
         parser.error(f"--out {args.out}: a picture ends in .png, .svg or .pdf")
@@ -37,13 +40,13 @@ def main() -> None:
     import torch
 
     from csan_mm.analysis.coding_rate import CodingRates, draw, format_rates
-    from csan_mm.analysis.runs import mended_by_user, preprocessed_batches, trained_runner
-    from csan_mm.cli.errors import error_border
+    from csan_mm.analysis.runs import preprocessed_batches, trained_runner
+    from csan_mm.cli.errors import error_border, mended_by_user
 
     named = {}
     for name, config, checkpoint in args.model:
         with error_border(config), torch.no_grad():
-            runner = trained_runner(config, checkpoint, args.cfg_options, args.work_dir)
+            runner = trained_runner(config, checkpoint, args.cfg_options, args.work_dir, args.trust)
             with mended_by_user():
                 rates = CodingRates(runner.model, args.epsilon)
             with rates.collecting():

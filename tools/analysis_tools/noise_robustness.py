@@ -29,6 +29,9 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument(
         "--cfg-options", nargs="+", action="extend", default=[], metavar="KEY=VALUE", help="override settings of all"
     )
+    parser.add_argument(
+        "--trust", action="store_true", help="unpickle a file that cannot be read otherwise, which runs the code in it"
+    )
     args = parser.parse_args()
     if args.out.suffix not in (".png", ".svg", ".pdf"):
         parser.error(f"--out {args.out}: a picture ends in .png, .svg or .pdf")
@@ -40,13 +43,13 @@ def parse_args() -> argparse.Namespace:
 def main() -> None:
     args = parse_args()
     from csan_mm.analysis.projection_noise import VARIANCES, draw, format_points, measure, projections
-    from csan_mm.analysis.runs import mended_by_user, score, trained_runner
-    from csan_mm.cli.errors import error_border
+    from csan_mm.analysis.runs import score, trained_runner
+    from csan_mm.cli.errors import error_border, mended_by_user
 
     points = []
     for name, config, checkpoint in args.model:
         with error_border(config):
-            runner = trained_runner(config, checkpoint, args.cfg_options, args.work_dir)
+            runner = trained_runner(config, checkpoint, args.cfg_options, args.work_dir, args.trust)
             with mended_by_user():
                 projections(runner.model)
             evaluate = partial(score, runner, args.metric)
