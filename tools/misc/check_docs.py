@@ -64,7 +64,7 @@ def check_page(page: Page, repository: Repository, timeout: float | None) -> lis
     """
     problems = [*page.problems, *check_links(page), *check_named_files(page, repository)]
     problems += [problem for block in page.blocks if block.reason for problem in check_unrun(page, block, repository)]
-    if timeout is not None and not problems:
+    if timeout is not None and not page.problems:
         with tempfile.TemporaryDirectory(prefix="docs-check-") as folder:
             copy_repository(repository.files, Path(folder))
             problems += run_page(page, Path(folder), timeout)

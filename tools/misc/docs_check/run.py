@@ -69,6 +69,7 @@ def run_block(page: Page, block: Block, folder: Path, timeout: float) -> tuple[P
     """
     with tempfile.NamedTemporaryFile("r") as failed:
         environment = {
+            "OMP_NUM_THREADS": "1",  # other pages, and a training's own processes, use the other cores
             **os.environ,
             "PATH": f"{STAND_INS}:{Path(sys.executable).parent}:{os.environ['PATH']}",
             "CUDA_VISIBLE_DEVICES": "",
