@@ -7,6 +7,7 @@ compared with the network itself; a file that differs is deleted.
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -14,8 +15,10 @@ from mmengine.logging import print_log
 from torch import Tensor, nn
 from torch.export import Dim, ExportedProgram
 from torch.fx.experimental import _config as symbolic_config
+from torch.utils._sympy.value_ranges import ValueRanges
 
 from csan_mm.checkpoint.files import replacing
+from csan_mm.layers.pooling import adaptive_pool
 
 Size = tuple[int, int, int]
 
@@ -51,11 +54,11 @@ class TensorOutputs(nn.Module):
                 f"{type(model).__name__} has no dense head: export its backbone, or a RetinaNet or UperNet"
             )
         self.model = model
-        self.head = getattr(model, names[0])
+        self.head_name = names[0]  # torch.export fixes sizes where one module has two names
 
     def forward(self, image: Tensor) -> tuple[Tensor, ...]:
         """Image (B, 3, H, W), preprocessed -> the head's maps, flattened into one tuple."""
-        return tuple(_flat(self.head(self.model.extract_feat(image))))
+        return tuple(_flat(getattr(self.model, self.head_name)(self.model.extract_feat(image))))
 
 
 def _flat(outputs: Tensor | Sequence) -> Iterator[Tensor]:
@@ -168,7 +171,7 @@ def capture(model: nn.Module) -> ExportedProgram:
     image = torch.zeros(batch, 3, height, width, device=next(model.parameters()).device)
     dynamic = {0: Dim.DYNAMIC, 2: Dim.DYNAMIC, 3: Dim.DYNAMIC}
     try:
-        with symbolic_config.patch(backed_size_oblivious=True), torch.no_grad():
+        with symbolic_config.patch(backed_size_oblivious=True), _pooling_by_products(model), torch.no_grad():
             program = torch.export.export(
                 model,
                 (image,),
@@ -182,6 +185,25 @@ def capture(model: nn.Module) -> ExportedProgram:
     return program
 
 
+@contextmanager
+def _pooling_by_products(model: nn.Module) -> Iterator[None]:
+    """Adaptive pooling, UPerNet's, in a form the exporters write for any size: theirs unrolls the cells of the traced one."""
+    pools = [module for module in model.modules() if isinstance(module, nn.AdaptiveAvgPool2d)]
+    for pool in pools:
+        pool.forward = partial(_pooled, size=pool.output_size)
+    try:
+        yield
+    finally:
+        for pool in pools:
+            del pool.forward
+
+
+def _pooled(x: Tensor, size: int | tuple[int | None, int | None]) -> Tensor:
+    sides = (size, size) if isinstance(size, int) else size
+    height, width = (side or length for side, length in zip(sides, x.shape[-2:]))
+    return adaptive_pool(x.permute(0, 2, 3, 1), (height, width)).permute(0, 3, 1, 2)
+
+
 def _drop_assumptions(program: ExportedProgram) -> None:
     aten = torch.ops.aten
     assumptions = (aten._assert_scalar.default, aten.sym_constrain_range_for_size.default)
@@ -191,6 +213,10 @@ def _drop_assumptions(program: ExportedProgram) -> None:
             graph.erase_node(node)
     graph.eliminate_dead_code()
     program.graph_module.recompile()
+    # The same once more, as code that module() runs and as ranges of the sizes; from 2 is how torch writes "any".
+    program._guards_code = []
+    for symbol, sizes in program.range_constraints.items():
+        program.range_constraints[symbol] = ValueRanges(min(sizes.lower, 2), sizes.upper)
 
 
 def _compare(
@@ -205,10 +231,9 @@ def _compare(
     for batch, height, width in sizes:
         image = torch.randn(batch, 3, height, width, generator=torch.Generator().manual_seed(0))
         where = f"{path.name} was not kept: with {batch} images of {height}x{width}"
-        with torch.no_grad():
-            expected = list(_flat(model(image)))
         try:
-            outputs = run(image)
+            with torch.no_grad():
+                expected, outputs = list(_flat(model(image))), run(image)
         except Exception as error:  # whatever a runtime raises, the file is not to be used
             raise ExportError(f"{where} it fails ({_first_line(error)})") from error
         for i, (got, want) in enumerate(zip(outputs, expected, strict=True)):

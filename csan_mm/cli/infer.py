@@ -11,16 +11,15 @@ import numpy as np
 import torch
 from mmengine.config import Config
 from mmengine.dataset import Compose, pseudo_collate
-from mmengine.registry import DATASETS, MODELS, VISUALIZERS, init_default_scope
+from mmengine.registry import DATASETS, VISUALIZERS, init_default_scope
 from mmengine.structures import BaseDataElement
 from mmengine.utils import ProgressBar
 from PIL import Image
-from torch import nn
 
-from csan_mm.checkpoint import CheckpointError
-from csan_mm.checkpoint.files import read_weights, replacing
+from csan_mm.checkpoint.files import replacing
 from csan_mm.cli.config import read_config
 from csan_mm.cli.errors import UserError, error_border
+from csan_mm.cli.models import load_model
 from csan_mm.cli.pictures import UnreadableImageError, find_images, read_image
 
 SCOPES = ("mmdet", "mmseg")
@@ -108,28 +107,12 @@ class Predictor:
             import mmseg.models
             import mmseg.visualization  # noqa: F401
         self.score_thr = score_thr
-        weights, about = read_weights(checkpoint, trust=trust)
-        self.model = self._load(cfg, weights, checkpoint)
+        self.model, about = load_model(cfg, checkpoint, trust)
         self.model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")).eval()
         self.meta = _dataset_meta(cfg, about)
         self.pipeline = Compose(_pipeline(cfg, self.scope))
         self.visualizer = VISUALIZERS.build({**cfg.visualizer, "name": "infer", "vis_backends": None, "save_dir": None})
         self.visualizer.dataset_meta = self.meta
-
-    @staticmethod
-    def _load(cfg: Config, weights: dict[str, torch.Tensor], checkpoint: str) -> nn.Module:
-        model_cfg = cfg.model.copy()
-        if "backbone" in model_cfg:
-            model_cfg.backbone = {**model_cfg.backbone, "init_cfg": None}
-        model = MODELS.build(model_cfg)
-        try:
-            model.load_state_dict({name.removeprefix("module."): value for name, value in weights.items()})
-        except RuntimeError as error:
-            first = str(error).splitlines()[1].strip()[:300]
-            raise CheckpointError(
-                f"{checkpoint} does not fit {type(model).__name__} ({first}): {cfg.filename} is not its config"
-            ) from error
-        return model
 
     @torch.no_grad()
     def __call__(self, images: list[np.ndarray]) -> list[BaseDataElement]:

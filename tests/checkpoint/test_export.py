@@ -1,8 +1,10 @@
 """Exported files: the same numbers at sizes that were not traced, and none left where they differ."""
 
+import importlib
+
 import pytest
 import torch
-from mmengine.registry import MODELS
+from mmengine.registry import MODELS, DefaultScope
 from torch import Tensor, nn
 
 import csan_mm  # noqa: F401
@@ -51,6 +53,64 @@ def test_vit_at_any_size(tmp_path, export):
 def test_every_family_at_any_size(tmp_path, cfg, export):
     path = tmp_path / ("net.onnx" if export is export_onnx else "net.pt2")
     assert export(MODELS.build(cfg), path, sizes=SIZES) < 1e-4
+
+
+RETINANET = {
+    "type": "RetinaNet",
+    "backbone": {**SLOW["swin-csan"], "norm_cfg": {"type": "LN"}},
+    "neck": {"type": "FPN", "in_channels": [16, 32, 64, 128], "out_channels": 16, "num_outs": 5},
+    "bbox_head": {
+        "type": "RetinaHead",
+        "num_classes": 4,
+        "in_channels": 16,
+        "feat_channels": 16,
+        "stacked_convs": 1,
+        "anchor_generator": {"type": "AnchorGenerator", "ratios": [1.0], "scales": [8], "strides": [4, 8, 16, 32, 64]},
+    },
+}
+UPERNET = {
+    "type": "EncoderDecoder",
+    "backbone": {**SLOW["swin-csan"], "norm_cfg": {"type": "LN"}},
+    "decode_head": {
+        "type": "UPerHead",
+        "in_channels": [16, 32, 64, 128],
+        "in_index": [0, 1, 2, 3],
+        "pool_scales": (1, 2, 3, 6),
+        "channels": 16,
+        "num_classes": 4,
+    },
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("export", [export_onnx, export_program])
+@pytest.mark.parametrize(("cfg", "scope"), [(RETINANET, "mmdet"), (UPERNET, "mmseg")], ids=["retinanet", "upernet"])
+def test_whole_dense_models(tmp_path, cfg, scope, export):
+    path = tmp_path / ("net.onnx" if export is export_onnx else "net.pt2")
+    importlib.import_module(f"{scope}.models")
+    with DefaultScope.overwrite_default_scope(scope):
+        model = MODELS.build(cfg)
+    assert export(TensorOutputs(model), path, sizes=((1, 24, 20), *SIZES[1:])) < 1e-4
+
+
+class Pooled(nn.Module):
+    """Exporters alone write this for the traced size."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 1)
+        self.pools = nn.ModuleList([nn.AdaptiveAvgPool2d(3), nn.AdaptiveAvgPool2d((2, None))])
+
+    def forward(self, x: Tensor) -> tuple[Tensor, ...]:
+        return tuple(pool(self.conv(x)) for pool in self.pools)
+
+
+@pytest.mark.parametrize("export", [export_onnx, export_program])
+def test_adaptive_pooling_at_any_size(tmp_path, export):
+    path = tmp_path / ("net.onnx" if export is export_onnx else "net.pt2")
+    model = Pooled()
+    assert export(model, path, sizes=((1, 2, 7), *SIZES)) < 1e-5
+    assert "forward" not in vars(model.pools[0])
 
 
 class Unequal(nn.Module):

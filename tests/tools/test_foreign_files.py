@@ -67,6 +67,7 @@ ENTRIES: dict[str, Callable[[Path, Path, Path], list]] = {
         *("model_converters/convert.py", evil, to / "converted.safetensors", "--source", "csan-swin")
     ],
     "export": lambda cfg, evil, to: ["export_backbone.py", cfg, evil, to / "backbone"],
+    "export model": lambda cfg, evil, to: ["export_model.py", cfg, evil, to / "net.pt2", "--part", "backbone"],
     "publish": lambda _, evil, to: ["misc/publish_model.py", evil, to / "published.pth"],
     "noise": lambda cfg, evil, _: [
         *("analysis_tools/noise_robustness.py", "--model", "a", cfg, evil, "--variances", 0, "--trials", 1)
