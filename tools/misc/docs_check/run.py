@@ -1,5 +1,6 @@
 """Running a page's blocks in its working folder."""
 
+import difflib
 import os
 import re
 import signal
@@ -57,7 +58,10 @@ def compare(page: Page, block: Block, output: str) -> Problem | None:
     for number, line in enumerate(block.code.splitlines(), start=block.line):
         parts = [re.escape(" ".join(part.split())) for part in line.split("…")]
         if not re.search(r"\s*.*?\s*".join(parts), found):
-            return Problem(page.name, number, f"this was not printed: {line.strip()}", last_lines(output))
+            near = difflib.get_close_matches(line, output.splitlines(), n=3, cutoff=0.3)
+            return Problem(
+                page.name, number, f"this was not printed: {line.strip()}", "\n".join(near) or last_lines(output)
+            )
     return None
 
 
