@@ -54,6 +54,9 @@ class CBTHead(BaseDecodeHead):
         head_dims: Width of a head. Default: 100.
         rep_grid: Cells of the representatives' grid, or (rows, columns). Default: 10.
         contraction: See :class:`csan_mm.mixers.CBSA`. Default: True.
+        cls_std: Standard deviation the classes' embeddings start from. With the paper's 0.02 the classes leave untrained layers
+            with cosines of 0.9 and more to each other, since what attention adds to them is much the same for all. That suits a
+            trained encoder; with one that starts from scratch training hardly begins, and 1 is better. Default: 0.02.
         in_index: Which of the backbone's maps. Default: -1.
         loss_decode: See mmseg's BaseDecodeHead, like all that follow. Default: cross entropy.
         ignore_index: Default: 255.
@@ -62,7 +65,7 @@ class CBTHead(BaseDecodeHead):
         init_cfg: Default: None.
 
     Raises:
-        ValueError: A number of layers below 1, and what :class:`csan_mm.mixers.CBSA` refuses.
+        ValueError: A number of layers below 1, ``cls_std`` not above 0, and what :class:`csan_mm.mixers.CBSA` refuses.
     """
 
     def __init__(
@@ -74,6 +77,7 @@ class CBTHead(BaseDecodeHead):
         head_dims: int = 100,
         rep_grid: int | tuple[int, int] = 10,
         contraction: bool = True,
+        cls_std: float = 0.02,
         in_index: int = -1,
         loss_decode: dict[str, Any] | Sequence[dict[str, Any]] = {"type": "CrossEntropyLoss"},  # noqa: B006 (plain data)
         ignore_index: int | None = 255,
@@ -96,9 +100,11 @@ class CBTHead(BaseDecodeHead):
         del self.conv_seg  # the classes' embeddings take its place
         if num_layers < 1:
             raise ValueError(f"num_layers={num_layers}: classes that never see the image tell nothing, take 1 or more")
+        if cls_std <= 0:
+            raise ValueError(f"cls_std={cls_std}: classes that start from one point stay together, take more than 0")
         mixer = {"type": "cbsa", "rep_grid": rep_grid, "contraction": contraction}
         options = {"mixer": mixer, "num_heads": num_heads, "inner_dims": num_heads * head_dims}
-        self.cls_emb = nn.Parameter(trunc_normal_(torch.zeros(1, num_classes, in_channels), std=0.02))
+        self.cls_emb = nn.Parameter(trunc_normal_(torch.zeros(1, num_classes, in_channels), std=cls_std))
         self.layers = nn.ModuleList(CBTDecoderLayer(in_channels, options) for _ in range(num_layers))
         self.decoder_norm = nn.LayerNorm(in_channels)
         self.mask_norm = nn.LayerNorm(num_classes)

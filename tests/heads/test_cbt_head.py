@@ -119,6 +119,20 @@ def test_class_attention_is_the_share_of_the_classes():
         model.class_attention([x], layer=2)
 
 
+@pytest.mark.parametrize(("cls_std", "least", "most"), [(0.02, 0.7, 1.0), (1.0, -0.3, 0.3)])
+@torch.no_grad()
+def test_how_far_apart_classes_start(cls_std, least, most):
+    """The mean cosine between classes behind untrained layers, which all add much the same to each."""
+    model = head(in_channels=64, num_classes=11, cls_std=cls_std)
+    assert model.cls_emb.std() == pytest.approx(cls_std, rel=0.2)
+    x, grid = model.tokens([torch.randn(1, 64, 8, 8)])
+    for layer in model.layers:
+        x = layer(x, grid)
+    classes = torch.nn.functional.normalize(model.decoder_norm(x)[0, :11], dim=-1)
+    cosines = (classes @ classes.T)[~torch.eye(11, dtype=torch.bool)]
+    assert least < cosines.mean() < most
+
+
 @pytest.mark.parametrize("contraction", [True, False], ids=["contraction", "no-contraction"])
 def test_every_parameter_gets_a_gradient_under_autocast(contraction):
     model = head(contraction=contraction)
@@ -180,6 +194,8 @@ def test_wrong_arguments_are_named():
         head(num_layers=0)
     with pytest.raises(ValueError, match="rep_grid=0"):
         head(rep_grid=0)
+    with pytest.raises(ValueError, match="cls_std=0: classes that start from one point"):
+        head(cls_std=0)
 
 
 def test_mmseg_is_imported_when_the_head_is_asked_for_and_missed_by_name():
