@@ -52,7 +52,9 @@ def test_blocks_share_a_folder_that_is_no_checkout(check, repo_root):
     page += "```bash\ntest -f my/numbers_of_mine.py\ntest -f tools/train.py\necho lost >>README.md\n```\n"
     before = (repo_root / "README.md").read_bytes()
     code, output = check(page)
-    assert (code, "0 problems" in output, "Every block is run" in output) == (0, True, True), output
+    assert (code, "0 problems" in output, "2 blocks of commands are run, 0 are not\n" in output) == (0, True, True), (
+        output
+    )
     assert not (repo_root / "my").exists()
     assert (repo_root / "README.md").read_bytes() == before
 
@@ -108,7 +110,7 @@ def test_what_is_not_run_is_listed_and_its_names_are_looked_up(check):
     assert "PAGE:4: tools/test.py has no option --gone\n" in output
     assert "PAGE:6: make has no target gone\n" in output
     assert "no extra 'gone'" in output
-    assert "1 blocks are not run:\n  PAGE:3: needs COCO\n" in output
+    assert "0 blocks of commands are run, 1 are not:\n  PAGE:3: needs COCO\n" in output
     assert "5 problems" in output
 
 

@@ -24,8 +24,9 @@ from pathlib import Path
 
 from docs_check.links import check_links, check_named_files
 from docs_check.page import Page, Problem, read_page
+from docs_check.repository import Repository
 from docs_check.run import run_page
-from docs_check.unrun import Repository, check_unrun
+from docs_check.unrun import check_unrun
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("README.md", "docs/*.md", "configs/*/README.md")
@@ -40,18 +41,15 @@ def parse_args() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def repository_files() -> list[str]:
-    """What git tracks or would track, by path from the root."""
+def copy_repository(target: Path) -> list[str]:
+    """Copy what git tracks or would track, as it is now, and return the paths from the root."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
-    return [name for name in names if (ROOT / name).is_file()]
-
-
-def copy_repository(names: list[str], target: Path) -> None:
-    """A fresh copy, in which commands may write what they like."""
+    listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
+    names = [name for name in listed if (ROOT / name).is_file()]
     for name in names:
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, target / name)
+    return names
 
 
 def check_page(page: Page, repository: Repository, timeout: float | None) -> list[Problem]:
@@ -59,15 +57,15 @@ def check_page(page: Page, repository: Repository, timeout: float | None) -> lis
 
     Args:
         page: The page.
-        repository: What there is in the repository.
+        repository: A copy of the repository.
         timeout: Seconds a block may take; ``None``: nothing is run.
     """
     problems = [*page.problems, *check_links(page), *check_named_files(page, repository)]
     problems += [problem for block in page.blocks if block.reason for problem in check_unrun(page, block, repository)]
     if timeout is not None and not page.problems:
-        with tempfile.TemporaryDirectory(prefix="docs-check-") as folder:
-            copy_repository(repository.files, Path(folder))
-            problems += run_page(page, Path(folder), timeout)
+        with tempfile.TemporaryDirectory(prefix="docs-check-") as parent:
+            folder = shutil.copytree(repository.root, Path(parent) / "csan_mm")
+            problems += run_page(page, folder, timeout)
     return problems
 
 
@@ -81,20 +79,28 @@ def main() -> int:
             for block in page.blocks:
                 print(f"{page.name}:{block.line}: {block.plan}")
         return 0
-    repository, problems, start = Repository(ROOT, repository_files()), [], time.time()
-    for page in pages:
-        began = time.time()
-        found = check_page(page, repository, None if args.no_run else args.timeout)
-        problems += found
-        print(f"{'FAILED' if found else 'ok':8}{time.time() - began:5.0f} s  {page.name}", flush=True)
+    start, problems = time.time(), []
+    with tempfile.TemporaryDirectory(prefix="docs-check-") as folder:  # the checkout may change meanwhile
+        repository = Repository(Path(folder), copy_repository(Path(folder)))
+        for page in pages:
+            began = time.time()
+            found = check_page(page, repository, None if args.no_run else args.timeout)
+            problems += found
+            print(f"{'FAILED' if found else 'ok':8}{time.time() - began:5.0f} s  {page.name}", flush=True)
+    report(pages, problems)
+    print(f"{len(pages)} pages, {len(problems)} problems, {time.time() - start:.0f} s")
+    return 1 if problems else 0
+
+
+def report(pages: list[Page], problems: list[Problem]) -> None:
+    """Print what is wrong, and what was not run."""
     for problem in problems:
         print(f"\n{problem}")
     unrun = [(page, block) for page in pages for block in page.blocks if block.reason]
-    print(f"\n{len(unrun)} blocks are not run:" if unrun else "\nEvery block is run.")
+    count = sum(block.is_run for page in pages for block in page.blocks)
+    print(f"\n{count} blocks of commands are run, {len(unrun)} are not{':' if unrun else ''}")
     for page, block in unrun:
         print(f"  {page.name}:{block.line}: {block.reason}")
-    print(f"{len(pages)} pages, {len(problems)} problems, {time.time() - start:.0f} s")
-    return 1 if problems else 0
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from docs_check.page import Page, Problem
-from docs_check.unrun import Repository
+from docs_check.repository import Repository
 
 _LINK = re.compile(r"\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^()\s]+)\)")
 _ELSEWHERE = re.compile(r"[a-z]+:")

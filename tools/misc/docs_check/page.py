@@ -62,6 +62,11 @@ class Block:
     printed: bool = False
 
     @property
+    def is_run(self) -> bool:
+        """Whether it is made of commands and nothing says not to run them."""
+        return self.language in RUN and not self.title and not self.reason
+
+    @property
     def plan(self) -> str:
         """What is done with it, in a line."""
         first = self.code.strip().splitlines()[0] if self.code.strip() else ""
@@ -69,7 +74,7 @@ class Block:
             return f"not run ({self.reason}): {first}"
         if self.title:
             return f"written to {self.title}"
-        if self.language in RUN:
+        if self.is_run:
             return f"run by {self.language}: {first}"
         return "compared with the output" if self.printed else "output"
 

@@ -10,7 +10,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from docs_check.page import OUTPUT, Block, Page, Problem
+from docs_check.page import Block, Page, Problem
 
 STAND_INS = Path(__file__).resolve().parent / "stand_ins"
 LINES_SHOWN = 15
@@ -38,7 +38,7 @@ def run_page(page: Page, folder: Path, timeout: float) -> list[Problem]:
             problem = compare(page, block, output)
         elif block.title:
             write(block, folder)
-        elif block.language not in OUTPUT and not block.reason:
+        elif block.is_run:
             problem, output = run_block(page, block, folder, timeout)
         if problem:
             return [problem]

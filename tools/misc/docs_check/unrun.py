@@ -3,12 +3,11 @@
 import re
 import shlex
 import subprocess
-import sys
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 from docs_check.page import Block, Page, Problem
+from docs_check.repository import Repository
 
 #: Whose options a launcher hands on.
 _BEHIND = {
@@ -18,46 +17,7 @@ _BEHIND = {
     "slurm_test.sh": "tools/test.py",
 }
 _SEPARATORS = {"&&", "||", "|", ";", "&"}
-_PLAIN_PATH = re.compile(r"[\w./-]+")
 _EXTRAS = re.compile(r"(?:\.|csan_mm)\[([\w,]+)\]")
-
-
-class Repository:
-    """The files of the repository, what its tools' ``-h`` say, and the targets of its Makefile.
-
-    Args:
-        root: Its folder.
-        files: Their paths from there.
-    """
-
-    def __init__(self, root: Path, files: list[str]) -> None:
-        self.root = root
-        self.files = files
-        folders = {str(parent) for name in files for parent in Path(name).parents}
-        self._known = {*files, *folders}
-        self._tops = {name.split("/")[0] for name in files if "/" in name}
-
-    def is_absent(self, word: str) -> bool:
-        """Whether a word is a path into one of the repository's folders, and nothing is there."""
-        is_path = "/" in word and _PLAIN_PATH.fullmatch(word) and word.split("/")[0] in self._tops
-        return bool(is_path) and str(Path(word)) not in self._known
-
-    @cache  # noqa: B019 (there is one repository, for as long as the process lives)
-    def help_of(self, *arguments: str) -> str:
-        """What a command says about its options."""
-        command = [sys.executable, *arguments, "-h"]
-        done = subprocess.run(command, cwd=self.root, capture_output=True, text=True)
-        return done.stdout if done.returncode == 0 else ""
-
-    def has_target(self, name: str) -> bool:
-        """Whether ``make`` knows it."""
-        return re.search(rf"^{re.escape(name)}:", (self.root / "Makefile").read_text(), re.MULTILINE) is not None
-
-    def has_extra(self, name: str) -> bool:
-        """Whether ``csan_mm[name]`` can be installed."""
-        return (
-            re.search(rf"^{re.escape(name)} = \[", (self.root / "pyproject.toml").read_text(), re.MULTILINE) is not None
-        )
 
 
 def check_unrun(page: Page, block: Block, repository: Repository) -> Iterator[Problem]:
@@ -120,7 +80,8 @@ def _doubts(words: list[str], repository: Repository) -> Iterator[str]:
     tool, options = _tool(words)
     for option in options:
         name = option.partition("=")[0]
-        if tool and name.startswith("-") and not re.search(rf"(?<![\w-]){name}(?![\w-])", repository.help_of(*tool)):
+        whole = rf"(?<![\w-]){re.escape(name)}(?![\w-])"
+        if tool and name.startswith("-") and not re.search(whole, repository.help_of(*tool)):
             yield f"{' '.join(tool)} has no option {name}"
 
 
