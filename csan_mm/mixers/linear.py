@@ -23,6 +23,7 @@ from torch.nn.functional import elu, relu
 
 from csan_mm.layers.rotary import Rotary2D, Rotation, rotate
 from csan_mm.mixers.base import TokenMixer, merge_heads
+from csan_mm.ops.autocast import autocast_off
 from csan_mm.registry import MIXERS
 
 #: phi. The exponential overflows above 88; MALA and linear attention start from elu+1.
@@ -66,7 +67,7 @@ class LinearOperator(nn.Module):
     def forward(self, q: Tensor, k: Tensor, v: Tensor, rotation: Rotation | None = None) -> Tensor:
         """Attend, with q and k turned by ``rotation`` behind phi (``None``: not turned)."""
         dtype, phi = v.dtype, KERNELS[self.kernel]
-        with torch.autocast(q.device.type, enabled=False):
+        with autocast_off(q.device):
             q, k, v = (t.to(torch.promote_types(t.dtype, torch.float32)) for t in (q, k, v))
             q, k = phi(q), phi(k)
             z = z_rotated = self.normaliser(q, k)  # (B, H, N, 1)

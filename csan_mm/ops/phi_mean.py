@@ -8,6 +8,8 @@ from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
 from torch.nn.functional import celu
 
+from csan_mm.ops.autocast import autocast_off
+
 #: phi's bend b: the identity above it, an exponential tail below.
 BEND = 0.25
 
@@ -63,7 +65,7 @@ class _BlockedPhiRowMean(torch.autograd.Function):
         ctx.scores_at_a_time = scores_at_a_time
         blocks = _row_blocks(q, k, scores_at_a_time)
         # q and k already have the autocast type; turned off so that the backward pass recomputes the very same scores.
-        with torch.autocast(q.device.type, enabled=False):
+        with autocast_off(q.device):
             return torch.cat([phi_row_mean(_scores(q[:, :, i : i + blocks.step], k)) for i in blocks], dim=2)
 
     @staticmethod

@@ -188,6 +188,16 @@ def test_modes_return_self(cfg):
 
 
 @backbones
+def test_runs_without_values_on_the_meta_device(cfg):
+    """For counting, and for shapes of networks too large to hold."""
+    with torch.device("meta"):
+        model, image = build(cfg), torch.zeros(2, 3, 65, 90)
+        maps = model(image)
+    assert [level.shape for level in maps] == [
+        (2, channels, ceil(65 / stride), ceil(90 / stride)) for channels, stride in zip(model.channels, model.strides)
+    ]
+
+
 def test_output_norms_exist_only_where_returned(cfg):
     model = build(cfg, out_indices=(1, 3), norm_cfg={"type": "LN"})
     last = 1 if getattr(model, "final_norm", False) else 3
