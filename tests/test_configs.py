@@ -65,9 +65,8 @@ BACKBONES = {
     "weightformer-t": {1: 6_881_184, 4: 7_325_664},
     "weightformer-s": {1: 27_107_136, 4: 28_880_832},
     "weightformer-b": {1: 27_107_136},
-    # Digits; RetinaNet has windows of 4 cells and version 2.
-    "swin-csan-c48": {4: 3_346_695, 1: 3_346_023},
-    "retinanet_swin-csan-c48": {4: 3_385_455},
+    # Digits; windows of 4 cells and version 2.
+    "swin-csan-c48": {4: 3_385_455, 1: 3_384_783},
     # CBT: the paper's count without its classifier; positions of 32 x 32 and 64 x 64 grids in place of 14 x 14.
     "cbt-t": {1: 1_596_192},
     "cbt-s": {1: 6_282_048},
@@ -85,8 +84,10 @@ BACKBONES = {
     # ViT-B with two of four projections per block, no bias of the first three, and two step sizes per head.
     "vit-cbsa-b": {1: 85_798_656 - 12 * (2 * 768**2 + 3 * 768 - 2 * 12)},
     "vit-cbsa-nc-b": {1: 85_798_656 - 12 * (2 * 768**2 + 3 * 768 - 2 * 12)},
-    "cbt-c64": {1: 79_464},
-    "cbt-softmax-c64": {1: 79_464 + 4 * (2 * 64**2 + 3 * 64 - 2 * 4)},
+    # A 4 x 4 grid of positions in classification, 8 x 8 under the decoder.
+    "cbt-c128": {1: 299_440},
+    "cbt-c128_cbt": {1: 299_440 + 48 * 128},
+    "cbt-softmax-c128": {1: 299_440 + 4 * (2 * 128**2 + 3 * 128 - 2 * 4)},
     "vit-c64": {1: 228_928},
 }
 

@@ -14,6 +14,8 @@ model = dict(
     backbone=dict(
         type='csan_mm.SwinCSaN',
         arch=dict(embed_dims=48, depths=(1, 1, 2, 1), num_heads=(3, 6, 12, 24)),
+        version='v2',
+        window_size=4,  # maps of 32, 16, 8 and 4 cells: whole windows
         drop_path_rate=0.0,
         out_indices=(3,),
     ),

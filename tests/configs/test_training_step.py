@@ -12,15 +12,20 @@ from torch import nn
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 SHIPPED = sorted(path for path in CONFIGS.glob("*/*.py") if path.parent.name != "_base_")
 
-#: One per kind of network; the others are slow tests.
+#: At least one per family and per kind of network; the others are slow tests.
 QUICK = (
     "cascade-mask-rcnn_mavit-s_fpn_ms-3x_coco",
+    "cbt-t_8xb32_in1k",
+    "hiera-csan-t_upernet_8xb2-160k_ade20k-512x512",
     "mask-rcnn_swin-csan-c48_fpn_12e_digits",
     "mask-rcnn_swin-csan-t_fpn_1x_coco",
+    "mask-rcnn_vit-csan-s_simple-fpn_lsj-100e_coco",
     "mavit-t_8xb128_in1k",
     "retinanet_swin-csan-t_fpn_1x_coco",
     "swin-csan-c48_1xb32-12e_digits-cls",
     "swin-csan-v2-t_upernet_8xb2-160k_ade20k-512x512",
+    "vit-t_cbt_8xb1-160k_ade20k-512x512",
+    "weightformer-t_upernet_8xb2-160k_ade20k-512x512",
 )
 
 SMALL = {
