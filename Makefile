@@ -1,4 +1,5 @@
 # make demo        a detector trained and evaluated on handwritten digits, in minutes on two cores
+# make road        pre-training, export, fine-tuning to detect and to segment, and both from scratch
 # make test        the tests
 # make test-slow   those that take longer than some twenty seconds
 # make lint        ruff: rules and format
@@ -20,7 +21,7 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check
 STAMP := $(VENV)/.csan_mm-installed
 
-.PHONY: help env demo test test-slow lint docs-check
+.PHONY: help env demo road test test-slow lint docs-check
 .DELETE_ON_ERROR:
 
 help:
@@ -30,6 +31,9 @@ env: $(STAMP)
 
 demo: $(STAMP)
 	$(PY) tools/demo.py
+
+road: $(STAMP)
+	$(PY) tools/road.py
 
 test: $(STAMP)
 	OMP_NUM_THREADS=1 $(PY) -m pytest -n $(WORKERS) $(PYTEST_ARGS)
