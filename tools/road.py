@@ -48,7 +48,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         "--train-count", type=int, default=300, help="images of 128 x 128 to fine-tune on; %(default)s by default"
     )
     parser.add_argument("--val-count", type=int, default=300, help="validation images; %(default)s by default")
-    parser.add_argument("--pretrain-epochs", type=int, default=12, help="of pre-training; %(default)s by default")
+    parser.add_argument("--pretrain-epochs", type=int, default=10, help="of pre-training; %(default)s by default")
     parser.add_argument("--detection-epochs", type=int, default=12, help="of each detector; %(default)s by default")
     parser.add_argument("--segmentation-iters", type=int, default=1000, help="of each; %(default)s by default")
     return parser.parse_args(argv)

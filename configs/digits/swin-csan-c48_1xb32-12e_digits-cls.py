@@ -22,4 +22,5 @@ model = dict(
     head=dict(in_channels=384, num_classes=10),
     train_cfg=None,
 )
+optim_wrapper = dict(optimizer=dict(lr=0.0005))  # at 0.001 and above it stays at chance for long
 auto_scale_lr = dict(base_batch_size=32)
