@@ -15,6 +15,7 @@ What the source of a page says:
 """
 
 import argparse
+import resource
 import shutil
 import subprocess
 import sys
@@ -88,7 +89,9 @@ def main() -> int:
             problems += found
             print(f"{'FAILED' if found else 'ok':8}{time.time() - began:5.0f} s  {page.name}", flush=True)
     report(pages, problems)
-    print(f"{len(pages)} pages, {len(problems)} problems, {time.time() - start:.0f} s")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = f"{time.time() - start:.0f} s, {used.ru_utime + used.ru_stime:.0f} s of processor time"
+    print(f"{len(pages)} pages, {len(problems)} problems, {seconds}")
     return 1 if problems else 0
 
 
