@@ -56,7 +56,7 @@ def mended_by_user() -> Iterator[None]:
 
 def _explain(error: Exception, config: str, find_bad_image: Callable[[], str | None] | None) -> str | None:
     """The sentence for a well-known cause, or None."""
-    if isinstance(error, (UserError, CheckpointError)):
+    if isinstance(error, (UserError, CheckpointError, FloatingPointError)):
         return str(error)
     text = str(error)
     if unregistered := re.search(r"(\S+) is not in the (\S+::[\w ]+ registry)(; [^'\"\n]+)?", text):

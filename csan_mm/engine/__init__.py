@@ -4,5 +4,6 @@ from csan_mm.engine.dynamic_norms import DynamicNormHook
 from csan_mm.engine.layer_decay import LayerDecayOptimWrapperConstructor
 from csan_mm.engine.lion import Lion
 from csan_mm.engine.load_check import LoadCheckHook
+from csan_mm.engine.non_finite import NonFiniteHook
 
-__all__ = ["DynamicNormHook", "LayerDecayOptimWrapperConstructor", "Lion", "LoadCheckHook"]
+__all__ = ["DynamicNormHook", "LayerDecayOptimWrapperConstructor", "Lion", "LoadCheckHook", "NonFiniteHook"]

@@ -30,6 +30,7 @@ def end_of(error: Exception, capsys, **options) -> tuple[int, str]:
         (UserError("no, do that"), 1, "error: no, do that\n"),
         (UserError("no such option", exit_code=2), 2, "error: no such option\n"),
         (CheckpointError("a.pth is damaged"), 1, "error: a.pth is damaged\n"),
+        (FloatingPointError("iteration 3: inf"), 1, "error: iteration 3: inf\n"),
         (
             FileNotFoundError(2, "No such file or directory", "a.json"),
             1,
