@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from csan_mm.backbones.base import DenseBackbone, check_choice, drop_path_rates, resolve_arch
+from csan_mm.layers.depthwise import DepthwiseConv2d
 from csan_mm.layers.rotary import Rotary2D, Rotation, rotate
 from csan_mm.mixers.base import merge_heads
 from csan_mm.mixers.linear import LinearOperator
@@ -102,7 +103,7 @@ class GatedAttention(nn.Module):
         super().__init__()
         self.num_heads = num_heads
         self.qkvo = nn.Conv2d(embed_dims, 4 * embed_dims, 1)
-        self.lepe = nn.Conv2d(embed_dims, embed_dims, 5, padding=2, groups=embed_dims)
+        self.lepe = DepthwiseConv2d(embed_dims, 5)
         options = {key: value for key, value in operator.items() if key != "type"}
         self.operator = OPERATORS[operator["type"]](num_heads, embed_dims // num_heads, **options)
         self.proj = nn.Conv2d(embed_dims, embed_dims, 1)
@@ -131,7 +132,7 @@ class ConvFFN(nn.Module):
         super().__init__()
         self.fc1 = nn.Conv2d(embed_dims, hidden_dims, 1)
         self.act = nn.GELU()
-        self.dwconv = nn.Conv2d(hidden_dims, hidden_dims, 3, padding=1, groups=hidden_dims)
+        self.dwconv = DepthwiseConv2d(hidden_dims, 3)
         self.fc2 = nn.Conv2d(hidden_dims, embed_dims, 1)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -162,7 +163,7 @@ class MAViTBlock(nn.Module):
         layer_scale: float | None,
     ) -> None:
         super().__init__()
-        self.pos = nn.Conv2d(embed_dims, embed_dims, 3, padding=1, groups=embed_dims)
+        self.pos = DepthwiseConv2d(embed_dims, 3)
         self.norm1 = ChannelNorm(embed_dims)
         self.attn = GatedAttention(embed_dims, num_heads, operator)
         self.norm2 = ChannelNorm(embed_dims)

@@ -11,6 +11,7 @@ from timm.layers import DropPath, resize_rel_pos_bias_table
 from torch import Tensor, nn
 
 from csan_mm.backbones.base import DenseBackbone, check_choice, drop_path_rates, resolve_arch
+from csan_mm.layers.depthwise import DepthwiseConv2d
 from csan_mm.layers.mlp import Mlp
 from csan_mm.layers.patches import PatchEmbed, PatchMerging
 from csan_mm.layers.windows import WindowGrid
@@ -51,13 +52,13 @@ class SwinBlock(nn.Module):
         attention_drop = DropPath(drop_path if drop_path < 0.25 else drop_path / 3)
         self.norm1 = nn.LayerNorm(embed_dims, eps=NORM_EPS)
         self.attn = build_mixer(embed_dims=embed_dims, **mixer)
-        self.posinfo = position_conv(embed_dims) if version == "v2" else None
+        self.posinfo = DepthwiseConv2d(embed_dims, 7) if version == "v2" else None
         self.drop_path1 = attention_drop
         self.norm2 = nn.LayerNorm(embed_dims, eps=NORM_EPS)
         self.attn2, self.posinfo2, self.mlp = None, None, None
         if ffn == "attention":
             self.attn2 = build_mixer(embed_dims=embed_dims, **widened(mixer, embed_dims, ffn_ratio))
-            self.posinfo2 = position_conv(embed_dims) if version == "v2" else None
+            self.posinfo2 = DepthwiseConv2d(embed_dims, 7) if version == "v2" else None
         else:
             self.mlp = Mlp(embed_dims, int(ffn_ratio * embed_dims))
         self.drop_path2 = DropPath(drop_path) if ffn == "mlp" else attention_drop
@@ -68,11 +69,6 @@ class SwinBlock(nn.Module):
         if self.mlp is None:
             return x + self.drop_path2(attend(self.attn2, self.posinfo2, self.norm2(x), grid))
         return x + self.drop_path2(self.mlp(self.norm2(x)))
-
-
-def position_conv(embed_dims: int) -> nn.Conv2d:
-    """Version 2's depth-wise 7x7 convolution."""
-    return nn.Conv2d(embed_dims, embed_dims, 7, padding=3, groups=embed_dims)
 
 
 def attend(attn: nn.Module, posinfo: nn.Module | None, x: Tensor, grid: WindowGrid) -> Tensor:

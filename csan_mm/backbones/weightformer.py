@@ -14,6 +14,7 @@ from torch.nn.functional import gelu
 
 from csan_mm.backbones.base import drop_path_rates, resolve_arch
 from csan_mm.backbones.isotropic import IsotropicBackbone
+from csan_mm.layers.depthwise import DepthwiseConv2d
 from csan_mm.layers.dynamic_conv import DynamicDepthwiseConv
 from csan_mm.layers.dynamic_linear import DynamicLinear
 from csan_mm.layers.patches import PatchEmbed
@@ -46,7 +47,7 @@ class WeightFormerBlock(nn.Module):
         self.dynamic = dynamic is not None
         self.norm2 = nn.LayerNorm(embed_dims, eps=NORM_EPS)
         if dynamic is None:
-            self.dwc = nn.Conv2d(embed_dims, embed_dims, 3, padding=1, groups=embed_dims)
+            self.dwc = DepthwiseConv2d(embed_dims, 3)
             self.linear1 = nn.Linear(embed_dims, hidden)
         else:
             scale = dynamic["layer_scale"]

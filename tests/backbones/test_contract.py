@@ -128,6 +128,16 @@ def test_every_parameter_gets_a_gradient(cfg, out_indices):
 
 
 @backbones
+@pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last], ids=str)
+def test_gradients_have_their_parameters_strides(cfg, memory_format):
+    """What DDP's buckets have; others are copied there, with a warning."""
+    model, image = build(cfg), torch.randn(2, 3, 64, 96)
+    loss(model(image.contiguous(memory_format=memory_format))).backward()
+    other = [name for name, p in model.named_parameters() if p.grad is not None and p.grad.stride() != p.stride()]
+    assert not other
+
+
+@backbones
 def test_checkpointing_gives_the_same_gradients(cfg):
     plain = build(cfg, with_cp=False)
     cheap = build(cfg, with_cp=True)
@@ -198,6 +208,7 @@ def test_runs_without_values_on_the_meta_device(cfg):
     ]
 
 
+@backbones
 def test_output_norms_exist_only_where_returned(cfg):
     model = build(cfg, out_indices=(1, 3), norm_cfg={"type": "LN"})
     last = 1 if getattr(model, "final_norm", False) else 3
