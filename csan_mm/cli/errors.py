@@ -4,11 +4,16 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from csan_mm.checkpoint import CheckpointError
+from csan_mm.registry import MODELS
 
 #: OpenCV's reader and Pillow's do not say which file they could not decode; these are the names of their errors.
 _DECODERS = ("cv2.error", "PIL.UnidentifiedImageError")
+
+
+_PACKAGE = Path(__file__).resolve().parents[1]
 
 
 class UserError(Exception):
@@ -45,26 +50,26 @@ def error_border(config: str, find_bad_image: Callable[[], str | None] | None = 
         raise SystemExit(error.exit_code if isinstance(error, UserError) else 1) from None
 
 
-@contextmanager
-def mended_by_user() -> Iterator[None]:
-    """Within the block a ValueError is the user's to mend: a model of another kind, an argument out of range."""
-    try:
-        yield
-    except ValueError as error:
-        raise UserError(str(error)) from error
-
-
 def _explain(error: Exception, config: str, find_bad_image: Callable[[], str | None] | None) -> str | None:
     """The sentence for a well-known cause, or None."""
     if isinstance(error, (UserError, CheckpointError, FloatingPointError)):
         return str(error)
+    if ours := _our_value_error(error):
+        return str(ours)
     text = str(error)
     if unregistered := re.search(r"(\S+) is not in the (\S+::[\w ]+ registry)(; [^'\"\n]+)?", text):
         name, registry, hint = unregistered.group(1).strip("'\""), unregistered.group(2), unregistered.group(3) or ""
+        hint = hint or (f"did you mean csan_mm.{name}" if name in MODELS.module_dict else "")
         near = f" ({hint.lstrip('; ').rstrip('?')})" if hint else ""
         return f"{name} is not in the {registry}{near}: correct the `type` in {config}"
-    if isinstance(error, AssertionError) and (unread := re.search(r"failed to load image: (.+)", text)):
-        return _bad_image(unread.group(1).strip(), config)
+    if isinstance(error, TypeError) and (
+        call := re.search(r"(\w+)\.__init__\(\) got an unexpected keyword [^']*'(\w+)'", text)
+    ):
+        return f"{call.group(1)} takes no argument {call.group(2)!r}: correct {config}, or the option that sets it"
+    if isinstance(error, AssertionError) and (unread := re.findall(r"failed to load image: (.+)", text)):
+        return _bad_image(unread[-1].strip(), config)
+    if isinstance(error, ValueError) and "need at least one array to concatenate" in text:  # mmengine's BaseDataset
+        return f"a data set of {config} has no image left: `python -m csan_mm preflight {config}` says why"
     if _is_decoder_error(error):
         path = find_bad_image() if find_bad_image else None
         return _bad_image(path, config) if path else None
@@ -73,6 +78,22 @@ def _explain(error: Exception, config: str, find_bad_image: Callable[[], str | N
     if isinstance(error, (PermissionError, IsADirectoryError, NotADirectoryError)) and error.filename:
         return f"{error.filename}: {error.strerror}: check the path and who may write there"
     return None
+
+
+def _our_value_error(error: BaseException | None) -> ValueError | None:
+    """The ValueError of csan_mm's own code in a chain of errors; those say by themselves what would do."""
+    while error is not None:
+        if isinstance(error, ValueError) and str(error) and _raised_in(error).is_relative_to(_PACKAGE):
+            return error
+        error = error.__cause__ or error.__context__
+    return None
+
+
+def _raised_in(error: BaseException) -> Path:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return Path(trace.tb_frame.f_code.co_filename) if trace is not None else Path()
 
 
 def _missing_file(error: FileNotFoundError, config: str) -> str | None:

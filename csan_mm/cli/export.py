@@ -5,7 +5,7 @@ from pathlib import Path
 
 from csan_mm.checkpoint.export import ExportError, TensorOutputs, export_onnx, export_program
 from csan_mm.cli.config import read_config
-from csan_mm.cli.errors import UserError, error_border, mended_by_user
+from csan_mm.cli.errors import UserError, error_border
 from csan_mm.cli.models import load_model
 
 
@@ -18,7 +18,7 @@ def run(args: argparse.Namespace) -> None:
     Raises:
         SystemExit: With one sentence on stderr, where a user can mend the cause; no file is left then.
     """
-    with error_border(args.config), mended_by_user():
+    with error_border(args.config):
         suffix = Path(args.out).suffix
         if suffix not in (".onnx", ".pt2"):
             raise UserError(f"{args.out}: take a name that ends in .onnx, or in .pt2 for torch.export", exit_code=2)

@@ -9,6 +9,7 @@ import torch
 from mmengine.config import Config
 from mmengine.device import get_device
 from mmengine.dist import init_dist
+from mmengine.logging import print_log
 from mmengine.utils.dl_utils import set_multi_processing
 
 from csan_mm.cli.errors import UserError
@@ -59,4 +60,10 @@ def _join_on_cpu(cfg: Config, timeout: float | None) -> None:
     torch.distributed.init_process_group("gloo", **options)
     wrapper = {"type": "MMDistributedDataParallel", "broadcast_buffers": False}
     wrapper["find_unused_parameters"] = cfg.get("find_unused_parameters", False)
+    if cfg.get("sync_bn"):
+        if torch.distributed.get_rank() == 0:
+            print_log(
+                "SyncBN needs a GPU: on this CPU every process keeps batch norm's statistics of its own", "current"
+            )
+        cfg.sync_bn = None
     cfg.model_wrapper_cfg = {**wrapper, **(cfg.get("model_wrapper_cfg") or {}), "device_ids": None}

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset
 
+import csan_mm
 from csan_mm.checkpoint import CheckpointError
 from csan_mm.cli.errors import UserError, error_border
 
@@ -45,6 +46,21 @@ def end_of(error: Exception, capsys, **options) -> tuple[int, str]:
             "error: ResNett is not in the mmdet::model registry: correct the `type` in c.py\n",
         ),
         (
+            KeyError("class `X` in a/b.py: 'SwinCSaN is not in the mmdet::model registry. Please check'"),
+            1,
+            "error: SwinCSaN is not in the mmdet::model registry (did you mean csan_mm.SwinCSaN): correct the `type` in c.py\n",
+        ),
+        (
+            TypeError("SwinCSaN.__init__() got an unexpected keyword argument 'depth'"),
+            1,
+            "error: SwinCSaN takes no argument 'depth': correct c.py",
+        ),
+        (
+            ValueError("need at least one array to concatenate"),
+            1,
+            "error: a data set of c.py has no image left: `python -m csan_mm preflight c.py` says why",
+        ),
+        (
             KeyError("MALLA is not in the csan_mm::model registry; did you mean MALA?"),
             1,
             "error: MALLA is not in the csan_mm::model registry (did you mean MALA): correct the `type` in c.py\n",
@@ -57,6 +73,39 @@ def test_sentence_and_status(error, code, text, capsys):
     assert got_code == code
     assert got.startswith(text)
     assert got.count("\n") == 1
+
+
+def test_our_own_value_errors_are_sentences_and_others_are_not(capsys):
+    """Also where a registry raises another one in its place."""
+
+    def build() -> None:
+        try:
+            csan_mm.get_backbone("swin-csan-tiny", kappa="none")
+        except ValueError as error:
+            raise TypeError(f"class `SwinCSaN`: {error}") from error
+
+    with pytest.raises(SystemExit), error_border("c.py"):
+        build()
+    assert capsys.readouterr().err == "error: kappa='none' is unknown: take one of unbounded, bounded\n"
+    with pytest.raises(ValueError, match="invalid literal"), error_border("c.py"):
+        int("x")
+
+
+class UnreadableImage(Dataset):
+    """As mmcv's loader says it, in a worker process."""
+
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, index: int) -> None:
+        filename = "cut.jpg"
+        raise AssertionError(f"failed to load image: {filename}")
+
+
+def test_unreadable_image_in_a_worker_process_is_named(capsys):
+    with pytest.raises(SystemExit), error_border("c.py"):
+        next(iter(DataLoader(UnreadableImage(), num_workers=1)))
+    assert capsys.readouterr().err.startswith("error: cut.jpg is not a readable image")
 
 
 def test_missing_file_in_a_worker_process_is_named(capsys):

@@ -41,14 +41,13 @@ def main() -> None:
 
     from csan_mm.analysis.coding_rate import CodingRates, draw, format_rates
     from csan_mm.analysis.runs import preprocessed_batches, trained_runner
-    from csan_mm.cli.errors import error_border, mended_by_user
+    from csan_mm.cli.errors import error_border
 
     named = {}
     for name, config, checkpoint in args.model:
         with error_border(config), torch.no_grad():
             runner = trained_runner(config, checkpoint, args.cfg_options, args.work_dir, args.trust)
-            with mended_by_user():
-                rates = CodingRates(runner.model, args.epsilon)
+            rates = CodingRates(runner.model, args.epsilon)
             with rates.collecting():
                 for inputs in preprocessed_batches(runner, args.images):
                     runner.model(inputs)  # mode 'tensor': through all mixers, those of a head too

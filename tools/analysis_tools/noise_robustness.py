@@ -44,14 +44,13 @@ def main() -> None:
     args = parse_args()
     from csan_mm.analysis.projection_noise import VARIANCES, draw, format_points, measure, projections
     from csan_mm.analysis.runs import score, trained_runner
-    from csan_mm.cli.errors import error_border, mended_by_user
+    from csan_mm.cli.errors import error_border
 
     points = []
     for name, config, checkpoint in args.model:
         with error_border(config):
             runner = trained_runner(config, checkpoint, args.cfg_options, args.work_dir, args.trust)
-            with mended_by_user():
-                projections(runner.model)
+            projections(runner.model)  # refuses a model that has none before anything is measured
             evaluate = partial(score, runner, args.metric)
             points += measure(name, runner.model, evaluate, args.variances or VARIANCES, args.trials, args.on)
     print(format_points(points))

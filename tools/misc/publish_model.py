@@ -21,9 +21,9 @@ def parse_args() -> argparse.Namespace:
 def main() -> None:
     args = parse_args()
     from csan_mm.checkpoint.backbone_file import publish
-    from csan_mm.cli.errors import error_border, mended_by_user
+    from csan_mm.cli.errors import error_border
 
-    with error_border(args.checkpoint), mended_by_user():
+    with error_border(args.checkpoint):
         print(f"wrote {publish(args.checkpoint, args.out, args.trust)}")
 
 

@@ -26,9 +26,9 @@ def main() -> None:
     args = parse_args()
     from csan_mm import __version__
     from csan_mm.checkpoint import CheckpointError, convert_state_dict, guess_source, left_out, load_file, save_file
-    from csan_mm.cli.errors import error_border, mended_by_user
+    from csan_mm.cli.errors import error_border
 
-    with error_border(args.src), mended_by_user():
+    with error_border(args.src):
         weights = load_file(args.src, args.trust)
         source = args.source or guess_source(weights)
         if source is None:

@@ -78,7 +78,8 @@ def _say_so() -> None:
     from mmengine.logging import print_log  # mmcv, which is importing us, needs mmengine
 
     # The process group does not exist yet, so that mmengine's logger takes every process for the first one.
-    if os.environ.get("RANK", "0") == "0":
+    ranks = (os.environ.get(name, "0") for name in ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK"))
+    if all(rank == "0" for rank in ranks):
         print_log(
             "mmcv has no compiled operators: csan_mm serves nms, soft_nms, RoIAlign, focal losses, deformable convolution and "
             "attention from torchvision and PyTorch; any other one raises NotImplementedError",
