@@ -85,6 +85,8 @@ BACKBONES = {
     "vit-cbsa-b": {1: 85_798_656 - 12 * (2 * 768**2 + 3 * 768 - 2 * 12)},
     "vit-cbsa-nc-b": {1: 85_798_656 - 12 * (2 * 768**2 + 3 * 768 - 2 * 12)},
     # Under the decoder images are twice as large: positions of 8 x 8 in place of 4 x 4.
+    "vit-c64": {1: 216_640},
+    "vit-c64_cbt": {1: 216_640 + 192 * 64},
     "cbt-c128": {1: 299_440},
     "cbt-c128_cbt": {1: 299_440 + 48 * 128},
     "cbt-softmax-c128": {1: 299_440 + 4 * (2 * 128**2 + 3 * 128 - 2 * 4)},

@@ -29,6 +29,8 @@ CONFIGS = TOOLS.parent / "configs" / "digits"
 PRETRAINING = CONFIGS / "swin-csan-c48_1xb32-12e_digits-cls.py"
 DETECTION = CONFIGS / "retinanet_swin-csan-c48_fpn_12e_digits.py"
 SEGMENTATION = CONFIGS / "swin-csan-c48_upernet_1xb8-1k_digits-128x128.py"
+#: Half the config's: what was learned before is not to be lost in the first steps. From scratch the same.
+LOW_RATE = "optim_wrapper.optimizer.lr=0.001"
 RECORD = "finished.json"
 LINES_SHOWN = 15
 
@@ -49,8 +51,8 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("--val-count", type=int, default=300, help="validation images; %(default)s by default")
     parser.add_argument("--pretrain-epochs", type=int, default=10, help="of pre-training; %(default)s by default")
-    parser.add_argument("--detection-epochs", type=int, default=12, help="of each detector; %(default)s by default")
-    parser.add_argument("--segmentation-iters", type=int, default=1000, help="of each; %(default)s by default")
+    parser.add_argument("--detection-epochs", type=int, default=8, help="of each detector; %(default)s by default")
+    parser.add_argument("--segmentation-iters", type=int, default=500, help="of each; %(default)s by default")
     return parser.parse_args(argv)
 
 
@@ -147,7 +149,7 @@ def travel(args: argparse.Namespace) -> list[dict[str, Any]]:
     ]
     rows = []
     for task, config, length, metric, label, full in (
-        ("detection", DETECTION, epochs(args.detection_epochs), "coco/bbox_mAP", "box mAP", 1),
+        ("detection", DETECTION, [*epochs(args.detection_epochs), LOW_RATE], "coco/bbox_mAP", "box mAP", 1),
         ("segmentation", SEGMENTATION, iterations(args.segmentation_iters), "mIoU", "mIoU", 100),
     ):
         scratch = road.train(f"{task}-scratch", config, large, metric, length)
