@@ -55,7 +55,7 @@ def get_backbone(
         The backbone, in training mode. ``channels``, ``strides`` and ``feature_info`` describe its outputs.
 
     Raises:
-        ValueError: Unknown name; the message lists the near ones.
+        ValueError: Unknown name; the message lists the near ones. A source without a file.
         FileNotFoundError, CheckpointError: The file is missing or does not fit.
 
     Example:
@@ -69,6 +69,8 @@ def get_backbone(
         raise ValueError(f"name={name!r} is unknown: take one of {', '.join(near)}; csan_mm.list_models() lists all")
     family = max((family for family in FAMILIES if name.startswith(f"{family}-")), key=len)
     backbone = FAMILIES[family][0](arch=name.removeprefix(f"{family}-"), **options)
+    if pretrained is None and source is not None:
+        raise ValueError(f"source={source!r} says how a file is laid out, and there is none: give pretrained=PATH too")
     if pretrained is not None:
         Pretrained(os.fspath(pretrained), source, min_match, trust)(backbone)
     return backbone

@@ -26,6 +26,8 @@ def test_options_reach_the_class_and_weights_the_backbone(tmp_path):
     assert all(
         torch.equal(one, other) for one, other in zip(backbone.state_dict().values(), trained.state_dict().values())
     )
+    with pytest.raises(ValueError, match=r"source='ms-swin' says .* give pretrained=PATH"):
+        csan_mm.get_backbone("swin-csan-tiny", source="ms-swin")
     with pytest.raises(CheckpointError, match="does not fit"):
         csan_mm.get_backbone("cbt-small", pretrained=tmp_path / "cbt.safetensors")
 

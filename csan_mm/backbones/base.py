@@ -37,7 +37,7 @@ def resolve_arch(
         optional: Keys that a dict may leave out.
 
     Raises:
-        ValueError: Unknown name, or a dict with missing or unknown keys.
+        ValueError: Unknown name, a dict with missing or unknown keys, or values that are no sizes.
     """
     keys = set(next(iter(archs.values())))
     if isinstance(arch, str):
@@ -54,6 +54,15 @@ def resolve_arch(
             + (f"; missing: {', '.join(sorted(missing))}" if missing else "")
             + (f"; unknown: {', '.join(sorted(unknown))}" if unknown else "")
         )
+    example = next(iter(archs.values()))
+    for key in keys & {"embed_dims", "depth", "depths", "num_heads"}:
+        per_stage = isinstance(example[key], Sequence)
+        values = arch[key] if isinstance(arch[key], Sequence) else [arch[key]]
+        if per_stage != isinstance(arch[key], Sequence) or not all(
+            type(value) is int and value > 0 for value in values
+        ):
+            wanted = "whole numbers from 1 up, one per stage" if per_stage else "one whole number from 1 up"
+            raise ValueError(f"arch: {key}={arch[key]!r} cannot be: take {wanted}, such as {example[key]}")
     return dict(arch)
 
 
@@ -77,7 +86,13 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
 
 
 def drop_path_rates(rate: float, depths: Sequence[int]) -> list[list[float]]:
-    """Stochastic depth per stage and block, growing linearly over all blocks from 0 to ``rate``."""
+    """Stochastic depth per stage and block, growing linearly over all blocks from 0 to ``rate``.
+
+    Raises:
+        ValueError: ``rate`` is out of range.
+    """
+    if not 0 <= rate < 1:
+        raise ValueError(f"drop_path_rate={rate!r} is a probability: take one from 0 up to, not including, 1")
     last = max(1, sum(depths) - 1)
     first = [sum(depths[:i]) for i in range(len(depths))]
     return [[rate * block / last for block in range(start, start + depth)] for start, depth in zip(first, depths)]

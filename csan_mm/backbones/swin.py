@@ -163,6 +163,8 @@ class SwinCSaN(DenseBackbone):
             raise ValueError(
                 f"arch={arch!r}: depths and num_heads must have one entry per stage, got {len(depths)} and {len(heads)}"
             )
+        if type(window_size) is not int or window_size < 1:
+            raise ValueError(f"window_size={window_size!r} is out of range: take a whole number from 1 up")
         check_choice("version", version, ("v1", "v2"))
         check_choice("ffn", ffn, ("mlp", "attention"))
         channels = [width * 2**i for i in range(len(depths))]

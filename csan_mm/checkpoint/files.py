@@ -112,7 +112,8 @@ def safe_load(path: str | os.PathLike[str], trust: bool = False) -> Any:
     """
     path = Path(path)
     if not path.is_file():
-        raise FileNotFoundError(f"checkpoint file {path} does not exist: check the path; nothing is downloaded")
+        what = "is a folder" if path.is_dir() else "does not exist"
+        raise FileNotFoundError(f"checkpoint file {path} {what}: check the path; nothing is downloaded")
     if path.suffix == ".safetensors":
         try:
             return safetensors.torch.load_file(path)
@@ -164,9 +165,16 @@ def replacing(path: Path) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         yield temporary
+        os.chmod(temporary, 0o666 & ~_umask())  # safetensors writes for the owner alone
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def _items(content: Any) -> Iterator[tuple[str, Any]]:

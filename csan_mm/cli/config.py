@@ -1,10 +1,14 @@
 """Reading a config as the command line asks for it."""
 
 import argparse
+import os
+from difflib import get_close_matches
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 from mmengine.config import Config, DictAction
+from mmengine.runner import Runner
 
 from csan_mm.cli.errors import UserError
 from csan_mm.engine.data_root import override_data_root
@@ -22,7 +26,7 @@ def load_config(args: argparse.Namespace) -> Config:
         UserError: It cannot be read, is no config of a training, or an option does not fit it.
     """
     cfg = read_config(args.config)
-    _merge_options(cfg, args.cfg_options)
+    merge_options(cfg, args.cfg_options)
     cfg.launcher = args.launcher
     if args.work_dir is not None:
         cfg.work_dir = args.work_dir
@@ -30,6 +34,19 @@ def load_config(args: argparse.Namespace) -> Config:
         cfg.work_dir = str(Path("work_dirs") / Path(args.config).stem)
     _collate_as_mmpretrain(cfg)
     return cfg
+
+
+def require_writable(folder: Path, option: str) -> None:
+    """Refuse an output folder that cannot be made or written to, before hours of work end there.
+
+    Raises:
+        UserError: It, or the nearest folder above it that exists, is a file or not to be written to.
+    """
+    nearest = next(place for place in (folder, *folder.resolve().parents) if place.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        raise UserError(
+            f"{option} {folder}: {nearest} is not a folder that can be written to: name another", exit_code=2
+        )
 
 
 def read_config(path: str) -> Config:
@@ -52,7 +69,12 @@ def read_config(path: str) -> Config:
     return cfg
 
 
-def _merge_options(cfg: Config, options: list[str]) -> None:
+def merge_options(cfg: Config, options: list[str]) -> None:
+    """Merge ``--cfg-options`` into a config.
+
+    Raises:
+        UserError: One is not of the form key=value, does not fit the config, or begins with what looks like a misspelt key.
+    """
     if not options:
         return
     wrong = [option for option in options if "=" not in option]
@@ -61,6 +83,10 @@ def _merge_options(cfg: Config, options: list[str]) -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--cfg-options", nargs="+", action=DictAction)
     parsed: dict[str, Any] = parser.parse_args(["--cfg-options", *options]).cfg_options
+    for key, value in (option.split("=", 1) for option in options):
+        _refuse_misspelt(cfg, key.split(".")[0])
+        if " " in value and not any(sign in value for sign in ",[](){}"):
+            parsed[key] = value  # a path, say; DictAction takes the blanks out
     old_root = cfg.get("data_root")
     try:
         cfg.merge_from_dict(parsed)
@@ -68,6 +94,13 @@ def _merge_options(cfg: Config, options: list[str]) -> None:
             override_data_root(cfg, old_root, parsed["data_root"])
     except (KeyError, TypeError, AssertionError) as error:
         raise UserError(f"--cfg-options {' '.join(options)} do not fit the config: {error}", exit_code=2) from error
+
+
+def _refuse_misspelt(cfg: Config, key: str) -> None:
+    known = {*cfg.keys(), *signature(Runner.__init__).parameters}
+    near = [] if key in known else get_close_matches(key, known, n=1, cutoff=0.75)
+    if near:
+        raise UserError(f"--cfg-options {key}: the config has no such key; did you mean {near[0]}?", exit_code=2)
 
 
 def _collate_as_mmpretrain(cfg: Config) -> None:

@@ -1,5 +1,6 @@
 """The border of the command line: what a user can mend is one sentence, everything else keeps its traceback."""
 
+import json
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -68,6 +69,8 @@ def _explain(error: Exception, config: str, find_bad_image: Callable[[], str | N
         return f"{call.group(1)} takes no argument {call.group(2)!r}: correct {config}, or the option that sets it"
     if isinstance(error, AssertionError) and (unread := re.findall(r"failed to load image: (.+)", text)):
         return _bad_image(unread[-1].strip(), config)
+    if isinstance(error, json.JSONDecodeError):
+        return f"an annotation file of {config} is no readable JSON ({text}): `python -m csan_mm preflight {config}` names it"
     if isinstance(error, ValueError) and "need at least one array to concatenate" in text:  # mmengine's BaseDataset
         return f"a data set of {config} has no image left: `python -m csan_mm preflight {config}` says why"
     if _is_decoder_error(error):
@@ -100,6 +103,8 @@ def _missing_file(error: FileNotFoundError, config: str) -> str | None:
     """Raised by the system with a file name, in a worker process with a whole traceback, or by us with a sentence."""
     text = str(error)
     path = error.filename or _last_quoted(text)
+    if path and not Path(path).suffix:
+        return f"the folder {path} does not exist or cannot be made: check the path"
     if path:
         return f"{path} does not exist: correct the path, or its entry in the annotations, of {config}"
     return text if text and "\n" not in text else None

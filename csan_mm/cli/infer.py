@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import torch
 from mmengine.config import Config
@@ -17,7 +18,7 @@ from mmengine.utils import ProgressBar
 from PIL import Image
 
 from csan_mm.checkpoint.files import replacing
-from csan_mm.cli.config import read_config
+from csan_mm.cli.config import read_config, require_writable
 from csan_mm.cli.errors import UserError, error_border
 from csan_mm.cli.models import load_model
 from csan_mm.cli.pictures import UnreadableImageError, find_images, read_image
@@ -40,6 +41,7 @@ def run(args: argparse.Namespace) -> int:
     """
     with error_border(args.config):
         images = find_images(args.images)
+        require_writable(Path(args.out), "--out")
         cfg = read_config(args.config)
         predictor = Predictor(cfg, args.checkpoint, args.device, args.score_thr, args.trust)
         unreadable = predict_all(predictor, images, Path(args.out), args.batch_size)
@@ -54,9 +56,9 @@ def predict_all(predictor: "Predictor", images: list[tuple[Path, Path]], out: Pa
     """Predict in batches with a progress bar; returns why images were left out."""
     unreadable: list[str] = []
     bar = ProgressBar(len(images), file=sys.stderr)
-    for batch in _batches(images, batch_size, unreadable, bar):
-        results = predictor([pixels for _, pixels in batch])
-        for (name, pixels), result in zip(batch, results):
+    for batch in _batches(predictor, images, batch_size, unreadable, bar):
+        results = predictor([inputs for _, _, inputs in batch])
+        for (name, pixels, _), result in zip(batch, results):
             predictor.write(name, pixels, result, out)
             bar.update()
     sys.stderr.write("\n")
@@ -64,14 +66,21 @@ def predict_all(predictor: "Predictor", images: list[tuple[Path, Path]], out: Pa
 
 
 def _batches(
-    images: list[tuple[Path, Path]], batch_size: int, unreadable: list[str], bar: ProgressBar
-) -> Iterator[list[tuple[Path, np.ndarray]]]:
-    batch: list[tuple[Path, np.ndarray]] = []
+    predictor: "Predictor", images: list[tuple[Path, Path]], batch_size: int, unreadable: list[str], bar: ProgressBar
+) -> Iterator[list[tuple[Path, np.ndarray, dict[str, Any]]]]:
+    """Names, images and what the test pipeline makes of them."""
+    batch: list[tuple[Path, np.ndarray, dict[str, Any]]] = []
     for path, name in images:
         try:
-            batch.append((name, read_image(path)))
+            pixels = read_image(path)
+            batch.append((name, pixels, predictor.prepare(pixels)))
         except UnreadableImageError as error:
             unreadable.append(str(error))
+            bar.update()
+        except cv2.error as error:  # a side so short that a resize leaves nothing of it
+            height, width = pixels.shape[:2]
+            reason = str(error).strip().splitlines()[0]
+            unreadable.append(f"{path}, {height} x {width}, does not pass the config's test pipeline ({reason})")
             bar.update()
         if len(batch) == batch_size:
             yield batch
@@ -114,10 +123,13 @@ class Predictor:
         self.visualizer = VISUALIZERS.build({**cfg.visualizer, "name": "infer", "vis_backends": None, "save_dir": None})
         self.visualizer.dataset_meta = self.meta
 
+    def prepare(self, image: np.ndarray) -> dict[str, Any]:
+        """An image (H, W, 3), uint8, OpenCV's channel order, through the test pipeline."""
+        return self.pipeline({"img": image, "img_id": 0})
+
     @torch.no_grad()
-    def __call__(self, images: list[np.ndarray]) -> list[BaseDataElement]:
-        """Predict on images (H, W, 3), uint8, OpenCV's channel order."""
-        inputs = [self.pipeline({"img": image, "img_id": 0}) for image in images]
+    def __call__(self, inputs: list[dict[str, Any]]) -> list[BaseDataElement]:
+        """Predict on prepared images."""
         # mmseg stacks what it gets and pads nothing: images of several sizes go one by one.
         together = self.scope == "mmdet" or len({item["inputs"].shape for item in inputs}) == 1
         batches = [inputs] if together else [[item] for item in inputs]

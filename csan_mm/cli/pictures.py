@@ -20,6 +20,7 @@ def find_images(paths: list[str]) -> list[tuple[Path, Path]]:
 
     Raises:
         FileNotFoundError: A path does not exist, or no path holds an image.
+        ValueError: Two images of one name, of which one result would take the other's place.
     """
     found = []
     for path in map(Path, paths):
@@ -32,6 +33,13 @@ def find_images(paths: list[str]) -> list[tuple[Path, Path]]:
             raise FileNotFoundError(f"image {path} does not exist: check the path")
     if not found:
         raise FileNotFoundError(f"no image in {', '.join(paths)}: looked for {', '.join(SUFFIXES)}")
+    first: dict[Path, Path] = {}
+    for file, name in found:
+        if name in first:
+            raise ValueError(
+                f"{first[name]} and {file} would both be written as {name}: give one folder that holds both, or run them apart"
+            )
+        first[name] = file
     return found
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from mmengine.config import Config, ConfigDict
 from mmengine.registry import METRICS
 
-from csan_mm.cli.config import load_config
+from csan_mm.cli.config import load_config, require_writable
 from csan_mm.cli.data import find_bad_image, require_data
 from csan_mm.cli.errors import UserError, error_border
 from csan_mm.cli.launch import process_group
@@ -35,6 +35,8 @@ def run(args: argparse.Namespace) -> None:
             _draw_into(cfg, str(Path(args.show_dir).resolve()))
         if args.tta:
             _augment(cfg)
+        if args.out:
+            require_writable(Path(args.out).parent, "--out")
         dump = _dump_into(cfg, args.out) if args.out else None
         require_data(cfg, ["test_dataloader"])
         read_checkpoints_safely(args.trust)

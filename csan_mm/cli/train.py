@@ -1,14 +1,17 @@
 """Training, as tools/train.py starts it."""
 
 import argparse
+from pathlib import Path
+from typing import Any
 
 from mmengine.config import Config
 from mmengine.dist import get_world_size
+from mmengine.hooks import Hook
 from mmengine.registry import RUNNERS
 from mmengine.runner import Runner
 
 from csan_mm.cli.batch import describe_batch, scale_learning_rate
-from csan_mm.cli.config import load_config
+from csan_mm.cli.config import load_config, require_writable
 from csan_mm.cli.data import find_bad_image, require_data
 from csan_mm.cli.errors import UserError, error_border
 from csan_mm.cli.launch import process_group
@@ -29,6 +32,7 @@ def run(args: argparse.Namespace) -> None:
     cfg: Config | None = None
     with error_border(args.config, lambda: find_bad_image(cfg)):
         cfg = load_config(args)
+        require_writable(Path(cfg.work_dir), "--work-dir")
         if args.amp:
             _use_amp(cfg)
         if args.auto_scale_lr:
@@ -41,7 +45,18 @@ def run(args: argparse.Namespace) -> None:
             runner.logger.info(describe_batch(cfg, get_world_size()))
             if runner.cfg.get("load_from"):
                 runner.register_hook(LoadCheckHook(cfg.load_from, strict=bool(cfg.resume)), priority="LOWEST")
+            steps = _StepCount()
+            runner.register_hook(steps)
             runner.train()
+            if not steps.number:
+                runner.logger.warning(f"nothing was left to train: iteration {runner.iter} of {runner.max_iters}")
+
+
+class _StepCount(Hook):
+    number = 0
+
+    def after_train_iter(self, *args: Any, **kwargs: Any) -> None:
+        self.number += 1
 
 
 def build_runner(cfg: Config) -> Runner:

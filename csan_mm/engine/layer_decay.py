@@ -1,5 +1,6 @@
 """Layer-wise learning rate decay for every backbone that knows its parameters' depths (BEiT, arXiv 2106.08254; ViTDet)."""
 
+import logging
 from typing import Any
 
 from mmengine.logging import print_log
@@ -61,6 +62,9 @@ class LayerDecayOptimWrapperConstructor(DefaultOptimWrapperConstructor):
             raise ValueError("layer-wise decay scales the optimizer's lr, and there is none: set optimizer.lr")
 
     def _check_keys(self) -> None:
+        for key, options in self.paramwise_cfg.get("custom_keys", {}).items():
+            if wrong := sorted(set(options) - {"lr_mult", "decay_mult"}):
+                raise ValueError(f"custom_keys[{key!r}] has {', '.join(wrong)}: take lr_mult, decay_mult")
         unknown = sorted(set(self.paramwise_cfg) - KNOWN_KEYS)
         if unknown:
             raise ValueError(
@@ -93,6 +97,9 @@ class LayerDecayOptimWrapperConstructor(DefaultOptimWrapperConstructor):
             group["lr"] = group.get("lr", self.base_lr) * self.rate ** (num_layers - 1 - depth)
             if name in undecayed and "decay_mult" not in group and self.base_wd is not None:
                 group["weight_decay"] = 0.0
+        for key in self.paramwise_cfg.get("custom_keys", {}):
+            if not any(key in name for name in names.values()):
+                print_log(f"custom_keys[{key!r}] is in no parameter's name", logger="current", level=logging.WARNING)
         rates = [group["lr"] for group in groups]
         print_log(
             f"layer decay {self.rate} over {type(backbone).__name__}: learning rates from {min(rates):.3g} to {max(rates):.3g}",

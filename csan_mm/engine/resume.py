@@ -33,7 +33,10 @@ def read_checkpoints_safely(trust: bool = False) -> None:
 
     def load_from_local(filename: str, map_location: Any) -> Any:
         """mmengine's loader interface; everything comes to the CPU first, and moves with the parameters it belongs to."""
-        return safe_load(Path(filename).expanduser(), trust)
+        content = safe_load(Path(filename).expanduser(), trust)
+        if not isinstance(content, dict):
+            raise CheckpointError(f"{filename} holds a {type(content).__name__} and no weights by name")
+        return content
 
     CheckpointLoader.register_scheme(prefixes="", loader=load_from_local, force=True)
 

@@ -98,6 +98,10 @@ class CBTHead(BaseDecodeHead):
             init_cfg=init_cfg,
         )
         del self.conv_seg  # the classes' embeddings take its place
+        if num_classes < 2:
+            raise ValueError(
+                f"num_classes={num_classes}: classes are told from each other, take 2 or more, background among them"
+            )
         if num_layers < 1:
             raise ValueError(f"num_layers={num_layers}: classes that never see the image tell nothing, take 1 or more")
         if cls_std <= 0:

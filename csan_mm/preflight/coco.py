@@ -80,7 +80,11 @@ def _check_annotations(content: dict, path: str, where: str, with_mask: bool) ->
 def _check_box(annotation: dict, image: dict) -> Iterator[tuple[Severity, str]]:
     """What mmdet's CocoDataset drops, and what it would cut."""
     box = annotation["bbox"]
-    if len(box) != 4 or not all(isinstance(value, (int, float)) and math.isfinite(value) for value in box):
+    if (
+        not isinstance(box, list)
+        or len(box) != 4
+        or not all(isinstance(value, (int, float)) and math.isfinite(value) for value in box)
+    ):
         yield Severity.FAULT, "has a bbox that is not four finite numbers"
         return
     x, y, width, height = box
@@ -132,7 +136,12 @@ def _check_rest(content: dict, opened: OpenedDataset) -> Iterator[Finding]:
         if (usable is None or image["id"] in usable) and min(image["width"], image["height"]) >= filters.get("min_size", 0)
     ]  # fmt: skip
     total = len(content["images"])
-    if not left:
+    if not content["annotations"]:
+        cure = "write the boxes there, or name the file that has them"
+        yield Finding(
+            Severity.FAULT, dataset.ann_file, "has no annotation: there is nothing to learn from", cure, where
+        )
+    elif not left:
         cure = "look at the class names and filter_cfg"
         yield Finding(Severity.FAULT, dataset.ann_file, f"none of its {total} images is left to train on", cure, where)
     elif len(left) < total:

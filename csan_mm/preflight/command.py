@@ -7,7 +7,7 @@ from os import path as osp
 
 from mmengine.config import Config, ConfigDict
 
-from csan_mm.cli.config import DATALOADERS, read_config
+from csan_mm.cli.config import DATALOADERS, merge_options, read_config
 from csan_mm.cli.errors import UserError
 from csan_mm.cli.findings import Finding, Severity, as_json, as_text, exit_code, summary
 from csan_mm.preflight.classes import check_class_setting, check_heads
@@ -38,9 +38,14 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("config", help="path of the config")
     parser.add_argument("--json", action="store_true", help="print all findings as JSON")
+    parser.add_argument(
+        "--cfg-options", nargs="+", action="extend", default=[], metavar="KEY=VALUE", help="as those of train.py"
+    )
     args = parser.parse_args(arguments)
     try:
-        findings = list(check_config(read_config(args.config)))
+        cfg = read_config(args.config)
+        merge_options(cfg, args.cfg_options)
+        findings = list(check_config(cfg))
     except UserError as error:
         findings = [Finding(Severity.FAULT, args.config, str(error))]
     if args.json:

@@ -112,6 +112,8 @@ def test_saving_and_loading(tmp_path, suffix):
     save_file(WEIGHTS, path, {"source": "csan-swin"})
     assert_weights(load_file(path))
     assert [p.name for p in path.parent.iterdir()] == [path.name]
+    (tmp_path / "plain").touch()
+    assert path.stat().st_mode == (tmp_path / "plain").stat().st_mode  # what the umask says, in every format
 
 
 def test_an_interrupted_save_leaves_the_old_file(tmp_path, monkeypatch):

@@ -110,6 +110,13 @@ def test_a_custom_key_overrules_the_backbone():
     assert found["backbone.cls_token"]["weight_decay"] == 0
 
 
+def test_a_custom_key_that_changes_nothing_is_said(monkeypatch):
+    said: list[str] = []
+    monkeypatch.setattr("csan_mm.engine.layer_decay.print_log", lambda text, **_: said.append(text))
+    groups(Wrapped(), custom_keys={"nek": {"lr_mult": 3.0}, "neck": {"lr_mult": 3.0}})
+    assert [text for text in said if "custom_keys" in text] == ["custom_keys['nek'] is in no parameter's name"]
+
+
 def test_frozen_parameters_are_left_out():
     model = MODELS.build({**copy.deepcopy(VIT), "frozen_stages": 1})
     assert not any(name.startswith(("blocks.0.", "patch_embed.")) for name in groups(model))
@@ -142,6 +149,7 @@ def test_a_backbone_without_depths_is_named():
         ({"layer_decay_rate": 0.7, "decay_rate": 0.7}, "must have layer_decay_rate"),
         ({"layer_decay_rate": 1.5}, "layer_decay_rate=1.5"),
         ({"layer_decay_rate": 0.7, "num_layers": 12}, "num_layers"),
+        ({"layer_decay_rate": 0.7, "custom_keys": {"neck": {"lrmult": 3.0}}}, r"custom_keys\['neck'\] has lrmult"),
     ],
     ids=str,
 )

@@ -184,6 +184,7 @@ def set_first(**values: object) -> Callable[[dict], None]:
         (set_first(bbox=[60, 1, 20, 9]), Severity.NOTE, "has a box that reaches out of its image"),
         (set_first(bbox=[1, 1, float("nan"), 9]), Severity.FAULT, "has a bbox that is not four finite numbers"),
         (set_first(bbox=[1, 1, 9]), Severity.FAULT, "has a bbox that is not four finite numbers"),
+        (set_first(bbox=None), Severity.FAULT, "has a bbox that is not four finite numbers"),
         (set_first(image_id=999), Severity.FAULT, "belongs to an image that is not listed"),
         (set_first(category_id=999), Severity.FAULT, "has a category_id that is not listed"),
         (set_first(segmentation=[]), Severity.FAULT, "has no segmentation"),
@@ -245,9 +246,19 @@ def test_annotation_file_that_is_no_json(data):
 
 
 def test_nothing_left_after_filtering(annotations):
-    findings = serious(annotations(lambda content: content["annotations"].clear()))
-    assert [finding.says for finding in findings] == ["none of its 10 images is left to train on"]
     assert any("images are left by filter_cfg" in finding.says for finding in check_config(annotations(keep_one)))
+
+    def shrink(content: dict) -> None:
+        for image in content["images"]:
+            image.update(width=8, height=8)
+
+    says = [finding.says for finding in check_config(annotations(shrink)) if finding.severity is Severity.FAULT]
+    assert "none of its 10 images is left to train on" in says
+
+
+def test_no_annotation_at_all(annotations):
+    findings = serious(annotations(lambda content: content["annotations"].clear()))
+    assert [finding.says for finding in findings] == ["has no annotation: there is nothing to learn from"]
 
 
 def keep_one(content: dict) -> None:
@@ -392,6 +403,9 @@ def write(cfg: Config, path: Path) -> str:
 
 def test_report_and_exit_status(data, tmp_path, capsys):
     path = write(coco(data), tmp_path / "c.py")
+    assert main([path]) == 0
+    assert main([path, "--cfg-options", "train_dataloader.dataset.ann_file=none.json"]) == 2
+    assert "none.json: does not exist" in capsys.readouterr().out
     assert main([path]) == 0
     assert capsys.readouterr().out.endswith(f"{path}: 0 faults, 0 warnings\n")
     save(images_of(data, "coco")[0], "RGBA")

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 import torch
+from PIL import Image
 
 
 def error_lines(text: str) -> list[str]:
@@ -110,6 +111,50 @@ def test_bad_input_of_a_training(tool, tiny_config, tmp_path, monkeypatch, optio
     assert error_lines(ended.err)[0].startswith(sentence)
     assert "Traceback" not in ended.err
     assert not (tmp_path / "w").exists()
+
+
+def test_outputs_that_cannot_be_written_are_refused_before_the_work(tool, tiny_config, tmp_path):
+    """A file stands where a folder is wanted; a folder without permission is refused likewise, but not to root."""
+    config, file = tiny_config(), tmp_path / "file"
+    file.write_text("")
+    torch.save({}, tmp_path / "any.pth")
+    Image.new("RGB", (9, 9)).save(tmp_path / "picture.png")
+    for ended, option in (
+        (tool("train.py", config, "--work-dir", file / "run"), "--work-dir"),
+        (tool("test.py", config, tmp_path / "any.pth", "--out", file / "p.pkl"), "--out"),
+        (tool("infer.py", tmp_path, "--config", config, "--checkpoint", tmp_path / "any.pth", "--out", file), "--out"),
+    ):
+        assert ended.code == 2
+        (line,) = error_lines(ended.err)
+        assert line.startswith(f"error: {option} ")
+        assert f"{file} is not a folder that can be written to" in line
+
+
+def test_nothing_left_to_train_is_said(tool, tiny_config, tmp_path):
+    config = tiny_config()
+    assert "nothing was left" not in (ended := tool("train.py", config, "--work-dir", tmp_path / "w")).out + ended.err
+    again = tool("train.py", config, "--work-dir", tmp_path / "w", "--resume")
+    assert again.code == 0
+    assert "nothing was left to train: iteration 2 of 2" in again.out + again.err
+
+
+def test_checkpoints_without_names(tool, tiny_config, tmp_path):
+    torch.save([1, 2], tmp_path / "list.pth")
+    config = tiny_config()
+    for ended in (
+        tool("test.py", config, tmp_path / "list.pth"),
+        tool("train.py", config, "--cfg-options", f"load_from={tmp_path / 'list.pth'}"),
+    ):
+        assert ended.code == 1
+        assert error_lines(ended.err)[0].endswith("list.pth holds a list and no weights by name")
+
+
+def test_options_are_taken_as_they_are_written_and_misspelt_ones_refused(tool, tiny_config, tmp_path):
+    misspelt = tool("train.py", tiny_config(), "--cfg-options", "modle.backbone.arch=3")
+    assert misspelt.code == 2
+    assert error_lines(misspelt.err) == ["error: --cfg-options modle: the config has no such key; did you mean model?"]
+    blank = tool("train.py", tiny_config(), "--cfg-options", f"data_root={tmp_path}/my data/")
+    assert f"{tmp_path}/my data/annotations" in error_lines(blank.err)[0]
 
 
 @pytest.mark.parametrize(
