@@ -5,21 +5,13 @@
 # Weights:  timm's vit_tiny_patch16_384.augreg_in21k_ft_in1k.safetensors in checkpoints/ or $CSAN_MM_WEIGHTS; nothing is downloaded
 # Command:  tools/dist_train.sh configs/cbsa/vit-t_cbt_8xb1-160k_ade20k-512x512.py 8
 _base_ = [
+    '../_base_/models/cbt-decoder.py',
     '../_base_/datasets/ade20k.py',
     '../_base_/schedules/adamw_160k.py',
     '../_base_/mmseg_runtime.py',
 ]
 model = dict(
-    type='EncoderDecoder',
-    data_preprocessor=dict(
-        type='SegDataPreProcessor',
-        mean=[127.5, 127.5, 127.5],
-        std=[127.5, 127.5, 127.5],
-        bgr_to_rgb=True,
-        pad_val=0,
-        seg_pad_val=255,
-        size=(512, 512),
-    ),
+    data_preprocessor=dict(size=(512, 512)),
     backbone=dict(
         type='csan_mm.ViTCSaN',
         arch='tiny',
@@ -32,8 +24,7 @@ model = dict(
             source='timm-vit',
         ),
     ),
-    decode_head=dict(type='csan_mm.CBTHead', in_channels=192, num_classes=150, num_layers=3),
-    train_cfg=dict(),
+    decode_head=dict(in_channels=192, num_classes=150, num_layers=3),
     test_cfg=dict(mode='slide', crop_size=(512, 512), stride=(480, 480)),
 )
 train_dataloader = dict(batch_size=1)

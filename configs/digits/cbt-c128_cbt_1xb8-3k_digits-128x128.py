@@ -7,21 +7,13 @@
 #           python tools/export_backbone.py CONFIG CHECKPOINT checkpoints/cbt-c128_digits
 # Command:  python tools/train.py configs/digits/cbt-c128_cbt_1xb8-3k_digits-128x128.py --cfg-options data_root=data/digits3000/ade20k/
 _base_ = [
+    '../_base_/models/cbt-decoder.py',
     '../_base_/datasets/digits_segmentation.py',
     '../_base_/schedules/digits_iterations.py',
     '../_base_/mmseg_runtime.py',
 ]
 model = dict(
-    type='EncoderDecoder',
-    data_preprocessor=dict(
-        type='SegDataPreProcessor',
-        mean=[127.5, 127.5, 127.5],
-        std=[127.5, 127.5, 127.5],
-        bgr_to_rgb=True,
-        pad_val=0,
-        seg_pad_val=255,
-        size=(128, 128),
-    ),
+    data_preprocessor=dict(size=(128, 128)),
     backbone=dict(
         type='csan_mm.CBT',
         arch=dict(embed_dims=128, depth=4, num_heads=4),
@@ -31,9 +23,7 @@ model = dict(
             type='csan_mm.Pretrained', checkpoint='{{$CSAN_MM_WEIGHTS:checkpoints}}/cbt-c128_digits.safetensors'
         ),
     ),
-    decode_head=dict(type='csan_mm.CBTHead', in_channels=128, num_classes=11, num_layers=2, head_dims=32, rep_grid=4),
-    train_cfg=dict(),
-    test_cfg=dict(mode='whole'),
+    decode_head=dict(in_channels=128, num_classes=11, num_layers=2, head_dims=32, rep_grid=4),
 )
 train_cfg = dict(max_iters=3000, val_interval=1000)
 param_scheduler = [

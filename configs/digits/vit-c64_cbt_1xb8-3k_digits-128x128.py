@@ -2,27 +2,13 @@
 # python tools/dataset_tools/make_digits.py data/digits3000 --forms ade20k imagenet --train-count 3000 --val-count 500
 # Paper:    none, this is a check that everything works
 # Measured: see configs/cbsa/README.md
-# Recipe:   own
 # Weights:  what vit-c64_1xb64-40e_digits-cls.py trains, as vit-c64_digits.safetensors in checkpoints/ or $CSAN_MM_WEIGHTS:
 #           python tools/export_backbone.py CONFIG CHECKPOINT checkpoints/vit-c64_digits
 # Command:  python tools/train.py configs/digits/vit-c64_cbt_1xb8-3k_digits-128x128.py --cfg-options data_root=data/digits3000/ade20k/
-_base_ = [
-    '../_base_/datasets/digits_segmentation.py',
-    '../_base_/schedules/digits_iterations.py',
-    '../_base_/mmseg_runtime.py',
-]
+_base_ = './cbt-c128_cbt_1xb8-3k_digits-128x128.py'
 model = dict(
-    type='EncoderDecoder',
-    data_preprocessor=dict(
-        type='SegDataPreProcessor',
-        mean=[127.5, 127.5, 127.5],
-        std=[127.5, 127.5, 127.5],
-        bgr_to_rgb=True,
-        pad_val=0,
-        seg_pad_val=255,
-        size=(128, 128),
-    ),
     backbone=dict(
+        _delete_=True,
         type='csan_mm.ViTCSaN',
         arch=dict(embed_dims=64, depth=4, num_heads=4),
         mixer='softmax',
@@ -32,17 +18,5 @@ model = dict(
             type='csan_mm.Pretrained', checkpoint='{{$CSAN_MM_WEIGHTS:checkpoints}}/vit-c64_digits.safetensors'
         ),
     ),
-    decode_head=dict(
-        type='csan_mm.CBTHead', in_channels=64, num_classes=11, num_layers=2, head_dims=32, rep_grid=4, cls_std=1.0
-    ),
-    train_cfg=dict(),
-    test_cfg=dict(mode='whole'),
+    decode_head=dict(in_channels=64, cls_std=1.0),
 )
-train_cfg = dict(max_iters=3000, val_interval=1000)
-param_scheduler = [
-    dict(type='LinearLR', start_factor=0.01, by_epoch=False, begin=0, end=100),
-    dict(type='CosineAnnealingLR', eta_min=1e-5, by_epoch=False, begin=0, end=3000),
-]
-# With few classes the masks' LayerNorm holds the logits within +-sqrt(K - 1) of its gain, which therefore must grow fast.
-optim_wrapper = dict(paramwise_cfg=dict(custom_keys={'mask_norm': dict(lr_mult=10.0, decay_mult=0.0)}))
-default_hooks = dict(checkpoint=dict(interval=1000))

@@ -1,11 +1,13 @@
 """Small configs on a small digits data set, and the tools run in this process: importing torch anew would take longest."""
 
+import importlib.util
 import os
 import runpy
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -67,6 +69,19 @@ def tiny_config(tmp_path: Path, digits_root: Path, monkeypatch: pytest.MonkeyPat
         return path
 
     return write
+
+
+@pytest.fixture(scope="session")
+def load_tool() -> Callable[[str], ModuleType]:
+    """Imports a script of tools/ under its own name."""
+
+    def load(script: str) -> ModuleType:
+        spec = importlib.util.spec_from_file_location(Path(script).stem, TOOLS / script)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """``make demo`` at a small size: what it leaves behind, and that a second run uses it."""
 
-import importlib.util
 import json
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -10,12 +10,8 @@ import pytest
 
 
 @pytest.fixture(scope="module")
-def demo() -> ModuleType:
-    path = Path(__file__).resolve().parents[2] / "tools" / "demo.py"
-    spec = importlib.util.spec_from_file_location("demo", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def demo(load_tool: Callable[[str], ModuleType]) -> ModuleType:
+    return load_tool("demo.py")
 
 
 def test_runs_once_and_uses_it_again(demo: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

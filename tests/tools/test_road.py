@@ -1,7 +1,7 @@
 """``make road`` at a small size: every step runs, a second run repeats none, a failing one is shown."""
 
-import importlib.util
 import json
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -12,12 +12,8 @@ from csan_mm.checkpoint import load_file
 
 
 @pytest.fixture(scope="module")
-def road() -> ModuleType:
-    path = Path(__file__).resolve().parents[2] / "tools" / "road.py"
-    spec = importlib.util.spec_from_file_location("road", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def road(load_tool: Callable[[str], ModuleType]) -> ModuleType:
+    return load_tool("road.py")
 
 
 @pytest.mark.slow
