@@ -6,6 +6,7 @@ from typing import Any
 
 from csan_mm.backbones import base, cbt, hiera, mavit, swin, vit, weightformer
 from csan_mm.checkpoint.pretrained import Pretrained
+from csan_mm.common.errors import ArgumentError
 
 #: Family -> its class and its named variants.
 FAMILIES: dict[str, tuple[type[base.DenseBackbone], dict[str, Any]]] = {
@@ -66,11 +67,13 @@ def get_backbone(
     names = list_models()
     if name not in names:
         near = difflib.get_close_matches(name, names, n=3, cutoff=0.4) or names
-        raise ValueError(f"name={name!r} is unknown: take one of {', '.join(near)}; csan_mm.list_models() lists all")
+        raise ArgumentError(f"name={name!r} is unknown: take one of {', '.join(near)}; csan_mm.list_models() lists all")
     family = max((family for family in FAMILIES if name.startswith(f"{family}-")), key=len)
     backbone = FAMILIES[family][0](arch=name.removeprefix(f"{family}-"), **options)
     if pretrained is None and source is not None:
-        raise ValueError(f"source={source!r} says how a file is laid out, and there is none: give pretrained=PATH too")
+        raise ArgumentError(
+            f"source={source!r} says how a file is laid out, and there is none: give pretrained=PATH too"
+        )
     if pretrained is not None:
         Pretrained(os.fspath(pretrained), source, min_match, trust)(backbone)
     return backbone

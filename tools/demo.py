@@ -28,8 +28,8 @@ from mmengine.runner import Runner
 from rich.console import Console
 from rich.table import Table
 
+from csan_mm.common.data_root import override_data_root
 from csan_mm.datasets import DigitsExistError, DigitsSpec, build_digits
-from csan_mm.engine.data_root import override_data_root
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt

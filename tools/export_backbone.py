@@ -20,8 +20,8 @@ def parse_args() -> argparse.Namespace:
 def main() -> None:
     args = parse_args()
     from csan_mm.checkpoint.backbone_file import export_backbone
-    from csan_mm.cli.config import read_config
     from csan_mm.cli.errors import error_border
+    from csan_mm.common.config import read_config
 
     with error_border(args.config):
         for path in export_backbone(args.checkpoint, read_config(args.config), args.out, args.trust):

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from csan_mm.checkpoint.files import replacing
+from csan_mm.common.errors import ArgumentError
 from csan_mm.mixers.cbsa import CBSA
 from csan_mm.mixers.subspace import SubspaceMixer
 
@@ -65,7 +66,7 @@ class CodingRates:
         self.epsilon = epsilon
         self.mixers = [module for module in model.modules() if isinstance(module, SubspaceMixer)]
         if not self.mixers:
-            raise ValueError(
+            raise ArgumentError(
                 f"{type(model).__name__} has no subspaces: take a model with mixer='cbsa', 'mssa' or 'tssa'"
             )
         curves = CURVES if all(isinstance(mixer, CBSA) for mixer in self.mixers) else ("tokens",)

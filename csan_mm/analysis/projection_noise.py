@@ -14,8 +14,9 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from csan_mm.backbones.base import check_choice
 from csan_mm.checkpoint.files import replacing
+from csan_mm.common.checks import check_choice
+from csan_mm.common.errors import ArgumentError
 from csan_mm.mixers.base import TokenMixer
 from csan_mm.mixers.subspace import SubspaceMixer
 
@@ -50,7 +51,7 @@ def projections(model: nn.Module) -> list[nn.Linear]:
     """
     mixers = [module for module in model.modules() if isinstance(module, TokenMixer)]
     if not mixers:
-        raise ValueError(
+        raise ArgumentError(
             f"{type(model).__name__} has no mixer of csan_mm: take a model with mixer='cbsa', 'softmax', ..."
         )
     return [mixer.proj if isinstance(mixer, SubspaceMixer) else mixer.qkv for mixer in mixers]

@@ -12,6 +12,8 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils.checkpoint import checkpoint
 
+from csan_mm.common.errors import ArgumentError
+
 #: Short names of variants, as in mmpretrain.
 SHORT_NAMES = {
     "n": "min",
@@ -43,13 +45,13 @@ def resolve_arch(
     if isinstance(arch, str):
         name = SHORT_NAMES.get(arch.lower(), arch.lower())
         if name not in archs:
-            raise ValueError(
+            raise ArgumentError(
                 f"arch={arch!r} is unknown: take one of {', '.join(archs)}, or a dict with {', '.join(sorted(keys))}"
             )
         return dict(archs[name])
     missing, unknown = keys - set(arch) - set(optional), set(arch) - keys - set(optional)
     if missing or unknown:
-        raise ValueError(
+        raise ArgumentError(
             f"arch={arch!r} as a dict must have exactly {', '.join(sorted(keys))}"
             + (f"; missing: {', '.join(sorted(missing))}" if missing else "")
             + (f"; unknown: {', '.join(sorted(unknown))}" if unknown else "")
@@ -62,7 +64,7 @@ def resolve_arch(
             type(value) is int and value > 0 for value in values
         ):
             wanted = "whole numbers from 1 up, one per stage" if per_stage else "one whole number from 1 up"
-            raise ValueError(f"arch: {key}={arch[key]!r} cannot be: take {wanted}, such as {example[key]}")
+            raise ArgumentError(f"arch: {key}={arch[key]!r} cannot be: take {wanted}, such as {example[key]}")
     return dict(arch)
 
 
@@ -75,14 +77,10 @@ def resolve_out_indices(out_indices: int | Sequence[int], num_levels: int) -> tu
     wanted = (out_indices,) if isinstance(out_indices, int) else tuple(out_indices)
     levels = [index + num_levels if index < 0 else index for index in wanted]
     if not levels or len(set(levels)) < len(levels) or not all(0 <= level < num_levels for level in levels):
-        raise ValueError(f"out_indices={out_indices!r} is out of range: take different ones from 0 to {num_levels - 1}")
+        raise ArgumentError(
+            f"out_indices={out_indices!r} is out of range: take different ones from 0 to {num_levels - 1}"
+        )
     return tuple(sorted(levels))
-
-
-def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
-    """Raise a ValueError that names the argument unless ``value`` is one of ``choices``."""
-    if value not in choices:
-        raise ValueError(f"{name}={value!r} is unknown: take one of {', '.join(choices)}")
 
 
 def drop_path_rates(rate: float, depths: Sequence[int]) -> list[list[float]]:
@@ -92,7 +90,7 @@ def drop_path_rates(rate: float, depths: Sequence[int]) -> list[list[float]]:
         ValueError: ``rate`` is out of range.
     """
     if not 0 <= rate < 1:
-        raise ValueError(f"drop_path_rate={rate!r} is a probability: take one from 0 up to, not including, 1")
+        raise ArgumentError(f"drop_path_rate={rate!r} is a probability: take one from 0 up to, not including, 1")
     last = max(1, sum(depths) - 1)
     first = [sum(depths[:i]) for i in range(len(depths))]
     return [[rate * block / last for block in range(start, start + depth)] for start, depth in zip(first, depths)]
@@ -155,7 +153,7 @@ class DenseBackbone(BaseModule, PyTorchModelHubMixin, library_name="csan_mm", li
         super().__init__(init_cfg=init_cfg)
         self.out_indices = resolve_out_indices(out_indices, len(channels))
         if not -1 <= frozen_stages <= len(depths):
-            raise ValueError(
+            raise ArgumentError(
                 f"frozen_stages={frozen_stages!r} is out of range: take -1 (nothing) to {len(depths)} (everything)"
             )
         self.frozen_stages = frozen_stages

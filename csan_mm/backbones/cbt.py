@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from csan_mm.backbones.base import drop_path_rates, resolve_arch
 from csan_mm.backbones.isotropic import IsotropicBackbone, refit_positions, resized_positions
+from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.ista import ISTA
 from csan_mm.layers.padding import cells
 from csan_mm.mixers.build import build_mixer
@@ -132,7 +133,7 @@ class CBT(IsotropicBackbone):
         dims = resolve_arch(arch, ARCHS)
         width, depth = dims["embed_dims"], dims["depth"]
         if width % 8:
-            raise ValueError(f"arch={arch!r}: the stem starts at an eighth of embed_dims, take a multiple of 8")
+            raise ArgumentError(f"arch={arch!r}: the stem starts at an eighth of embed_dims, take a multiple of 8")
         super().__init__(
             width,
             depth,
@@ -164,7 +165,9 @@ class CBT(IsotropicBackbone):
         if not legacy_pooling:
             return options
         if not self.num_prefix:
-            raise ValueError("legacy_pooling=True pools the class token too and there is none: set with_cls_token=True")
+            raise ArgumentError(
+                "legacy_pooling=True pools the class token too and there is none: set with_cls_token=True"
+            )
         return {**options, "legacy_pooling": True}
 
     def embed(self, image: Tensor) -> tuple[Tensor, tuple[int, int]]:

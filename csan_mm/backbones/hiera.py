@@ -14,6 +14,7 @@ from torch.nn.functional import interpolate
 
 from csan_mm.backbones.base import DenseBackbone, drop_path_rates, resolve_arch
 from csan_mm.backbones.isotropic import refit_positions, resized_positions
+from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.mlp import Mlp
 from csan_mm.layers.padding import cells, pad_to_multiple
 from csan_mm.layers.windows import WindowGrid
@@ -166,11 +167,11 @@ class HieraCSaN(DenseBackbone):
         dims = resolve_arch(arch, ARCHS)
         width, depths = dims["embed_dims"], dims["depths"]
         if len(depths) > 4:
-            raise ValueError(
+            raise ArgumentError(
                 f"arch={arch!r}: mask units of {MASK_UNIT} tokens halve three times, so depths has at most 4 stages"
             )
         if mixer not in ("csan", "softmax"):
-            raise ValueError(f"mixer={mixer!r} cannot pool queries: take 'csan' or 'softmax'")
+            raise ArgumentError(f"mixer={mixer!r} cannot pool queries: take 'csan' or 'softmax'")
         channels = [width * 2**i for i in range(len(depths))]
         strides = [STRIDE * 2**i for i in range(len(depths))]
         super().__init__(channels, strides, depths, out_indices, frozen_stages, norm_eval, with_cp, norm_cfg, init_cfg)

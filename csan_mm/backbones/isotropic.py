@@ -10,7 +10,9 @@ import torch
 from timm.layers import resample_abs_pos_embed
 from torch import Tensor, nn
 
-from csan_mm.backbones.base import DenseBackbone, check_choice
+from csan_mm.backbones.base import DenseBackbone
+from csan_mm.common.checks import check_choice
+from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.pyramid import PyramidFromDepths
 
 OUT_TYPES = ("featmap", "pyramid", "raw", "cls_token", "avg_featmap")
@@ -56,9 +58,11 @@ class IsotropicBackbone(DenseBackbone):
     ) -> None:
         check_choice("out_type", out_type, OUT_TYPES)
         if out_type == "cls_token" and num_prefix == 0:
-            raise ValueError("out_type='cls_token' needs a class token and this backbone has none: take 'avg_featmap'")
+            raise ArgumentError(
+                "out_type='cls_token' needs a class token and this backbone has none: take 'avg_featmap'"
+            )
         if out_type not in MAP_TYPES and norm_cfg is not None and norm_cfg["type"] != "LN":
-            raise ValueError(
+            raise ArgumentError(
                 f"norm_cfg={norm_cfg!r} works on maps, and out_type={out_type!r} returns tokens: take dict(type='LN')"
             )
         levels = [1] * depth
@@ -83,7 +87,7 @@ class IsotropicBackbone(DenseBackbone):
     def _pyramid(self) -> PyramidFromDepths:
         if len(self.out_indices) != 4:
             even = tuple(round((i + 1) * len(self.depths) / 4) - 1 for i in range(4))
-            raise ValueError(
+            raise ArgumentError(
                 f"out_type='pyramid' takes four out_indices and got {self.out_indices}: take for instance {even}"
             )
         pyramid = PyramidFromDepths(self.embed_dims, self.patch_size)
@@ -171,7 +175,7 @@ def refit_positions(
     sides = {prefix: round((rows - prefix) ** 0.5) for prefix in prefixes if rows > prefix}
     fits = [prefix for prefix, side in sides.items() if side**2 + prefix == rows]
     if not fits:
-        raise ValueError(
+        raise ArgumentError(
             f"pos_embed has {rows} rows, which is no square grid: give the backbone the img_size it was trained at"
         )
     prefix, side = fits[0], sides[fits[0]]

@@ -14,7 +14,9 @@ from timm.layers import DropPath, trunc_normal_
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from csan_mm.backbones.base import DenseBackbone, check_choice, drop_path_rates, resolve_arch
+from csan_mm.backbones.base import DenseBackbone, drop_path_rates, resolve_arch
+from csan_mm.common.checks import check_choice
+from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.depthwise import DepthwiseConv2d
 from csan_mm.layers.rotary import Rotary2D, Rotation, rotate
 from csan_mm.mixers.base import merge_heads
@@ -363,12 +365,12 @@ def resolve_dims(arch: str | dict[str, Any]) -> dict[str, Any]:
     dims = {"layer_scale": (True,) * stages, "layer_scale_init_values": (1.0,) * stages, **dims}
     lengths = {key: len(value) for key, value in dims.items()}
     if set(lengths.values()) != {stages}:
-        raise ValueError(f"arch={arch!r} must have one entry per stage in each list, got {lengths}")
+        raise ArgumentError(f"arch={arch!r} must have one entry per stage in each list, got {lengths}")
     for width, heads in zip(dims["embed_dims"], dims["num_heads"]):
         if heads < 1 or width % heads:
-            raise ValueError(f"num_heads={heads} does not divide embed_dims={width}: take a divisor of the width")
+            raise ArgumentError(f"num_heads={heads} does not divide embed_dims={width}: take a divisor of the width")
     if dims["embed_dims"][0] % 2:
-        raise ValueError(f"embed_dims={dims['embed_dims'][0]}: the stem halves the first width, take an even one")
+        raise ArgumentError(f"embed_dims={dims['embed_dims'][0]}: the stem halves the first width, take an even one")
     return dims
 
 
@@ -382,13 +384,13 @@ def resolve_attention(
     """
     stages = [attention] * len(depths) if isinstance(attention, str | dict) else list(attention)
     if len(stages) != len(depths):
-        raise ValueError(
+        raise ArgumentError(
             f"attention={attention!r} has {len(stages)} entries for {len(depths)} stages: give one kind, or one entry per stage"
         )
     blocks = [[entry] * depth if isinstance(entry, str | dict) else list(entry) for entry, depth in zip(stages, depths)]
     for i, (kinds, depth) in enumerate(zip(blocks, depths)):
         if len(kinds) != depth:
-            raise ValueError(
+            raise ArgumentError(
                 f"attention={attention!r} has {len(kinds)} kinds for the {depth} blocks of stage {i}: give one, or one per block"
             )
     return [[_operator(kind) for kind in kinds] for kinds in blocks]

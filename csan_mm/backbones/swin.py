@@ -10,7 +10,9 @@ from typing import Any
 from timm.layers import DropPath, resize_rel_pos_bias_table
 from torch import Tensor, nn
 
-from csan_mm.backbones.base import DenseBackbone, check_choice, drop_path_rates, resolve_arch
+from csan_mm.backbones.base import DenseBackbone, drop_path_rates, resolve_arch
+from csan_mm.common.checks import check_choice
+from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.depthwise import DepthwiseConv2d
 from csan_mm.layers.mlp import Mlp
 from csan_mm.layers.patches import PatchEmbed, PatchMerging
@@ -160,11 +162,11 @@ class SwinCSaN(DenseBackbone):
         dims = resolve_arch(arch, ARCHS)
         width, depths, heads = dims["embed_dims"], dims["depths"], dims["num_heads"]
         if len(depths) != len(heads):
-            raise ValueError(
+            raise ArgumentError(
                 f"arch={arch!r}: depths and num_heads must have one entry per stage, got {len(depths)} and {len(heads)}"
             )
         if type(window_size) is not int or window_size < 1:
-            raise ValueError(f"window_size={window_size!r} is out of range: take a whole number from 1 up")
+            raise ArgumentError(f"window_size={window_size!r} is out of range: take a whole number from 1 up")
         check_choice("version", version, ("v1", "v2"))
         check_choice("ffn", ffn, ("mlp", "attention"))
         channels = [width * 2**i for i in range(len(depths))]

@@ -11,8 +11,10 @@ import torch
 from timm.layers import DropPath, LayerScale, trunc_normal_
 from torch import Tensor, nn
 
-from csan_mm.backbones.base import check_choice, drop_path_rates, resolve_arch
+from csan_mm.backbones.base import drop_path_rates, resolve_arch
 from csan_mm.backbones.isotropic import IsotropicBackbone, refit_positions, resized_positions
+from csan_mm.common.checks import check_choice
+from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.mlp import Mlp
 from csan_mm.layers.padding import cells
 from csan_mm.layers.patches import PatchEmbed
@@ -159,7 +161,7 @@ class ViTCSaN(IsotropicBackbone):
         width, depth = dims["embed_dims"], dims["depth"]
         check_choice("ffn", ffn, ("mlp", "attention"))
         if out_type == "cls_token" and not with_cls_token:
-            raise ValueError("out_type='cls_token' needs with_cls_token=True: or take 'avg_featmap'")
+            raise ArgumentError("out_type='cls_token' needs with_cls_token=True: or take 'avg_featmap'")
         num_prefix = int(with_cls_token) + num_registers
         self._check_windows(window_size, global_indices, depth, num_prefix)
         super().__init__(
@@ -199,15 +201,15 @@ class ViTCSaN(IsotropicBackbone):
     @staticmethod
     def _check_windows(window_size: int, global_indices: Sequence[int], depth: int, num_prefix: int) -> None:
         if window_size and num_prefix:
-            raise ValueError(
+            raise ArgumentError(
                 f"window_size={window_size} has no place for class and register tokens: set with_cls_token=False, num_registers=0"
             )
         if global_indices and not window_size:
-            raise ValueError(
+            raise ArgumentError(
                 f"global_indices={global_indices!r} says nothing without window_size: set it, for instance to 14"
             )
         if not all(0 <= index < depth for index in global_indices):
-            raise ValueError(f"global_indices={global_indices!r} is out of range: take blocks from 0 to {depth - 1}")
+            raise ArgumentError(f"global_indices={global_indices!r} is out of range: take blocks from 0 to {depth - 1}")
 
     def embed(self, image: Tensor) -> tuple[Tensor, tuple[int, int]]:
         """Patches, prefix tokens and positions: (B, 3, H, W) -> (B, N, C) and the grid."""

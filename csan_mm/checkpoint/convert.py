@@ -11,6 +11,7 @@ from torch import Tensor
 
 from csan_mm.checkpoint import cbt, hiera, mavit, swin, vit, weightformer
 from csan_mm.checkpoint.files import CheckpointError, strip_prefixes
+from csan_mm.common.errors import ArgumentError
 
 StateDict = dict[str, Tensor]
 
@@ -103,11 +104,11 @@ def convert_state_dict(state_dict: Mapping[str, Tensor], source: str, part: str 
 def check_source(source: str, part: str = "backbone") -> None:
     """Raise a ValueError where there is no such source, or where it has no such part."""
     if source not in SOURCES:
-        raise ValueError(f"source={source!r} is unknown: take one of {', '.join(SOURCES)}")
+        raise ArgumentError(f"source={source!r} is unknown: take one of {', '.join(SOURCES)}")
     if part not in PARTS:
-        raise ValueError(f"part={part!r} is unknown: take one of {', '.join(PARTS)}")
+        raise ArgumentError(f"part={part!r} is unknown: take one of {', '.join(PARTS)}")
     if part != "backbone" and SOURCES[source].head is None:
-        raise ValueError(f"part={part!r}: the heads of source={source!r} are not converted, take 'backbone'")
+        raise ArgumentError(f"part={part!r}: the heads of source={source!r} are not converted, take 'backbone'")
 
 
 def guess_source(state_dict: Mapping[str, Tensor]) -> str | None:

@@ -18,6 +18,7 @@ from torch.fx.experimental import _config as symbolic_config
 from torch.utils._sympy.value_ranges import ValueRanges
 
 from csan_mm.checkpoint.files import replacing
+from csan_mm.common.errors import ArgumentError, UserError
 from csan_mm.layers.pooling import adaptive_pool
 
 Size = tuple[int, int, int]
@@ -32,7 +33,7 @@ TRACED_SIZE: Size = (2, 481, 547)
 TOLERANCE = 1e-4
 
 
-class ExportError(RuntimeError):
+class ExportError(UserError, RuntimeError):
     """The exporter cannot write this network, or the file does not give its numbers; the message says which and where."""
 
 
@@ -95,7 +96,7 @@ def export_onnx(
     """
     path = _checked(path, ".onnx")
     if opset < 17:
-        raise ValueError(f"opset={opset} is too old for LayerNormalization: take 17 or newer")
+        raise ArgumentError(f"opset={opset} is too old for LayerNormalization: take 17 or newer")
     try:
         import onnxruntime
         import onnxscript  # noqa: F401 (torch's exporter needs it)
@@ -262,7 +263,7 @@ def _evaluating(model: nn.Module) -> Iterator[None]:
 def _checked(path: str | os.PathLike[str], suffix: str) -> Path:
     path = Path(path)
     if path.suffix != suffix:
-        raise ValueError(f"path={str(path)!r} must end in {suffix}")
+        raise ArgumentError(f"path={str(path)!r} must end in {suffix}")
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
 

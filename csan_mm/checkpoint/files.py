@@ -16,15 +16,12 @@ import torch
 from torch import Tensor
 
 from csan_mm.checkpoint.old_torch import history_method, load_inert
+from csan_mm.common.errors import ArgumentError, CheckpointError
 
 #: Where the weights stand in the files people have, the averaged ones first; none of them: at top level.
 WRAPPERS = ("state_dict_ema", "model_ema", "state_dict", "model", "model_state")
 
 _WRAPPING_PREFIX = re.compile(r"^(?:module\.|_orig_mod\.|backbone\.)+")
-
-
-class CheckpointError(ValueError):
-    """A weight file that cannot be used; the message names the file, what is wrong and what would do."""
 
 
 def load_file(path: str | os.PathLike[str], trust: bool = False) -> dict[str, Tensor]:
@@ -148,7 +145,7 @@ def save_file(
     """
     path = Path(path)
     if path.suffix not in (".safetensors", ".pth", ".pt"):
-        raise ValueError(f"path={str(path)!r}: a weight file ends in .safetensors, .pth or .pt")
+        raise ArgumentError(f"path={str(path)!r}: a weight file ends in .safetensors, .pth or .pt")
     tensors = {name: value.detach().cpu().contiguous().clone() for name, value in state_dict.items()}
     about = {**(metadata or {}), "sha256": checksum(tensors)}
     path.parent.mkdir(parents=True, exist_ok=True)

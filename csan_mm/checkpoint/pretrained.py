@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from csan_mm.checkpoint.convert import OUTPUT_PARTS, SOURCES, convert_state_dict, left_out
 from csan_mm.checkpoint.files import CheckpointError, load_file
+from csan_mm.common.errors import ArgumentError
 from csan_mm.registry import WEIGHT_INITIALIZERS
 
 NAMES_SHOWN = 5
@@ -39,11 +40,11 @@ class Pretrained:
         self, checkpoint: str, source: str | None = None, min_match: float = 0.95, trust: bool = False
     ) -> None:
         if source is not None and source not in SOURCES:
-            raise ValueError(
+            raise ArgumentError(
                 f"source={source!r} is unknown: take one of {', '.join(SOURCES)}, or None for csan_mm's own names"
             )
         if not 0 <= min_match <= 1:
-            raise ValueError(f"min_match={min_match!r} is a share: take a number from 0 to 1")
+            raise ArgumentError(f"min_match={min_match!r} is a share: take a number from 0 to 1")
         self.checkpoint = checkpoint
         self.source = source
         self.min_match = min_match

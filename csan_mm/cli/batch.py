@@ -2,7 +2,7 @@
 
 from mmengine.config import Config
 
-from csan_mm.cli.errors import UserError
+from csan_mm.common.errors import UserError
 
 
 def scale_learning_rate(cfg: Config) -> None:

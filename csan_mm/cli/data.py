@@ -5,8 +5,8 @@ from pathlib import Path
 
 from mmengine.config import Config
 
-from csan_mm.cli.config import DATALOADERS
-from csan_mm.cli.errors import UserError
+from csan_mm.common.config import DATALOADERS
+from csan_mm.common.errors import UserError
 from csan_mm.preflight.datasets import dataset_settings, evaluator_files, missing_paths, open_dataset
 from csan_mm.preflight.images import first_unreadable
 from csan_mm.preflight.samples import list_samples

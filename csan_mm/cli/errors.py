@@ -7,27 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from csan_mm.checkpoint import CheckpointError
+from csan_mm.common.errors import UserError
 from csan_mm.registry import MODELS
 
 #: OpenCV's reader and Pillow's do not say which file they could not decode; these are the names of their errors.
 _DECODERS = ("cv2.error", "PIL.UnidentifiedImageError")
-
-
-_PACKAGE = Path(__file__).resolve().parents[1]
-
-
-class UserError(Exception):
-    """What a user can mend; the message names the thing and the cure in one sentence.
-
-    Args:
-        message: The sentence, without "error:".
-        exit_code: Of the process: 1 (default), or 2 where the command line itself is wrong.
-    """
-
-    def __init__(self, message: str, exit_code: int = 1) -> None:
-        super().__init__(message)
-        self.exit_code = exit_code
 
 
 @contextmanager
@@ -53,9 +37,7 @@ def error_border(config: str, find_bad_image: Callable[[], str | None] | None = 
 
 def _explain(error: Exception, config: str, find_bad_image: Callable[[], str | None] | None) -> str | None:
     """The sentence for a well-known cause, or None."""
-    if isinstance(error, (UserError, CheckpointError, FloatingPointError)):
-        return str(error)
-    if ours := _our_value_error(error):
+    if ours := _user_error(error):
         return str(ours)
     text = str(error)
     if unregistered := re.search(r"(\S+) is not in the (\S+::[\w ]+ registry)(; [^'\"\n]+)?", text):
@@ -83,20 +65,11 @@ def _explain(error: Exception, config: str, find_bad_image: Callable[[], str | N
     return None
 
 
-def _our_value_error(error: BaseException | None) -> ValueError | None:
-    """The ValueError of csan_mm's own code in a chain of errors; those say by themselves what would do."""
-    while error is not None:
-        if isinstance(error, ValueError) and str(error) and _raised_in(error).is_relative_to(_PACKAGE):
-            return error
+def _user_error(error: BaseException | None) -> UserError | None:
+    """The UserError in a chain of errors: mmengine's registries wrap what a constructor raised."""
+    while error is not None and not isinstance(error, UserError):
         error = error.__cause__ or error.__context__
-    return None
-
-
-def _raised_in(error: BaseException) -> Path:
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return Path(trace.tb_frame.f_code.co_filename) if trace is not None else Path()
+    return error
 
 
 def _missing_file(error: FileNotFoundError, config: str) -> str | None:

@@ -4,9 +4,10 @@ import argparse
 from pathlib import Path
 
 from csan_mm.checkpoint.export import ExportError, TensorOutputs, export_onnx, export_program
-from csan_mm.cli.config import read_config
-from csan_mm.cli.errors import UserError, error_border
+from csan_mm.cli.errors import error_border
 from csan_mm.cli.models import load_model
+from csan_mm.common.config import read_config
+from csan_mm.common.errors import UserError
 
 
 def run(args: argparse.Namespace) -> None:

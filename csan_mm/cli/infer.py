@@ -18,10 +18,11 @@ from mmengine.utils import ProgressBar
 from PIL import Image
 
 from csan_mm.checkpoint.files import replacing
-from csan_mm.cli.config import read_config, require_writable
-from csan_mm.cli.errors import UserError, error_border
+from csan_mm.cli.errors import error_border
 from csan_mm.cli.models import load_model
 from csan_mm.cli.pictures import UnreadableImageError, find_images, read_image
+from csan_mm.common.config import read_config, require_writable
+from csan_mm.common.errors import UserError
 
 SCOPES = ("mmdet", "mmseg")
 

@@ -12,7 +12,7 @@ from mmengine.dist import init_dist
 from mmengine.logging import print_log
 from mmengine.utils.dl_utils import set_multi_processing
 
-from csan_mm.cli.errors import UserError
+from csan_mm.common.errors import UserError
 
 #: Where a launcher says rank, number of processes and rank on the node.
 _RANKS = {

@@ -5,10 +5,12 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
+from csan_mm.common.errors import ArgumentError
+
 SUFFIXES = (".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
 
 
-class UnreadableImageError(ValueError):
+class UnreadableImageError(ArgumentError):
     """A file that is no image, or a damaged one; the message names it."""
 
 
@@ -36,7 +38,7 @@ def find_images(paths: list[str]) -> list[tuple[Path, Path]]:
     first: dict[Path, Path] = {}
     for file, name in found:
         if name in first:
-            raise ValueError(
+            raise ArgumentError(
                 f"{first[name]} and {file} would both be written as {name}: give one folder that holds both, or run them apart"
             )
         first[name] = file

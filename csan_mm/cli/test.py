@@ -6,11 +6,12 @@ from pathlib import Path
 from mmengine.config import Config, ConfigDict
 from mmengine.registry import METRICS
 
-from csan_mm.cli.config import load_config, require_writable
 from csan_mm.cli.data import find_bad_image, require_data
-from csan_mm.cli.errors import UserError, error_border
+from csan_mm.cli.errors import error_border
 from csan_mm.cli.launch import process_group
 from csan_mm.cli.train import build_runner
+from csan_mm.common.config import load_config, require_writable
+from csan_mm.common.errors import UserError
 from csan_mm.engine.load_check import LoadCheckHook
 from csan_mm.engine.resume import read_checkpoints_safely
 from csan_mm.preflight.datasets import inner_datasets

@@ -11,10 +11,11 @@ from mmengine.registry import RUNNERS
 from mmengine.runner import Runner
 
 from csan_mm.cli.batch import describe_batch, scale_learning_rate
-from csan_mm.cli.config import load_config, require_writable
 from csan_mm.cli.data import find_bad_image, require_data
-from csan_mm.cli.errors import UserError, error_border
+from csan_mm.cli.errors import error_border
 from csan_mm.cli.launch import process_group
+from csan_mm.common.config import load_config, require_writable
+from csan_mm.common.errors import UserError
 from csan_mm.engine.load_check import LoadCheckHook
 from csan_mm.engine.resume import choose_checkpoint, read_checkpoints_safely
 

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from csan_mm.common.errors import ArgumentError
+
 from .digits_layout import Placed, place_digits, tight_box, visible_masks
 from .digits_render import background, paste
 from .digits_spec import DIGITS_CLASSES, SPLITS, DigitsSpec
@@ -130,7 +132,7 @@ class DigitsGenerator:
             placed = place_digits(self.sources.ink, sources, spec.digit_side, spec.image_size, rng)
             if placed is not None:
                 return self._compose(canvas, placed, rng)
-        raise ValueError(
+        raise ArgumentError(
             f"digits_per_image {low} to {high} with digit_side {spec.digit_side[0]} to {spec.digit_side[1]} does not "
             f"fit into image_size {spec.image_size[0]}x{spec.image_size[1]}: use fewer or smaller digits"
         )

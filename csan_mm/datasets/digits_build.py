@@ -19,6 +19,8 @@ from typing import Any
 
 from mmengine.logging import print_log
 
+from csan_mm.common.errors import ArgumentError
+
 from .digits import DigitsGenerator
 from .digits_spec import DigitsSpec, spec_difference
 from .digits_writers import WRITERS, write_json
@@ -30,7 +32,7 @@ GENERATOR_VERSION = 1
 """Raise it with every change that makes other files from the same options."""
 
 
-class DigitsExistError(ValueError):
+class DigitsExistError(ArgumentError):
     """The folder holds something else than the data set asked for."""
 
 
@@ -63,7 +65,7 @@ def build_digits(
     """
     spec = spec or DigitsSpec()
     if not forms or not set(forms) <= set(FORMS):
-        raise ValueError(f"forms must name one or more of {', '.join(FORMS)}, got {forms!r}")
+        raise ArgumentError(f"forms must name one or more of {', '.join(FORMS)}, got {forms!r}")
     root = Path(os.path.abspath(root))
     _remove_abandoned(root)
     missing = [form for form in dict.fromkeys(forms) if not _is_kept(root / form, form, spec, overwrite)]

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from csan_mm.common.errors import ArgumentError
+
 SPLITS = ("train", "val")
 
 DIGITS_CLASSES = ("0", "1", "2", "3", "4", "5", "6", "7", "8", "9")
@@ -77,13 +79,13 @@ class DigitsSpec:
             side = (max(MIN_DIGIT_SIDE, shorter * 3 // 16), shorter * 7 // 16)
         side = self._set("digit_side", _range("digit_side", side, MIN_DIGIT_SIDE))
         if side[1] > shorter // 2:
-            raise ValueError(
+            raise ArgumentError(
                 f"digit_side goes up to {side[1]} pixels; in {height}x{width} images at most {shorter // 2} would do"
             )
         if isinstance(self.empty_fraction, bool) or not isinstance(self.empty_fraction, (int, float)):
-            raise ValueError(f"empty_fraction must be a number from 0 to 1, got {self.empty_fraction!r}")
+            raise ArgumentError(f"empty_fraction must be a number from 0 to 1, got {self.empty_fraction!r}")
         if not 0 <= self.empty_fraction <= 1:
-            raise ValueError(f"empty_fraction must lie between 0 and 1, got {self.empty_fraction}")
+            raise ArgumentError(f"empty_fraction must lie between 0 and 1, got {self.empty_fraction}")
         self._set("empty_fraction", float(self.empty_fraction))
 
     def _set(self, name: str, value: Any) -> Any:
@@ -116,20 +118,20 @@ def spec_difference(existing: dict[str, Any], wanted: dict[str, Any]) -> str:
 
 def _check_integer(name: str, value: Any, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"{name} must be a whole number, got {value!r}")
+        raise ArgumentError(f"{name} must be a whole number, got {value!r}")
     if value < least:
-        raise ValueError(f"{name} must be at least {least}, got {value}")
+        raise ArgumentError(f"{name} must be at least {least}, got {value}")
     return value
 
 
 def _integer_pair(name: str, value: Any, least: int) -> tuple[int, int]:
     if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 2:
-        raise ValueError(f"{name} must be two whole numbers, got {value!r}")
+        raise ArgumentError(f"{name} must be two whole numbers, got {value!r}")
     return _check_integer(name, value[0], least), _check_integer(name, value[1], least)
 
 
 def _range(name: str, value: Any, least: int) -> tuple[int, int]:
     low, high = _integer_pair(name, value, least)
     if low > high:
-        raise ValueError(f"{name} must be (least, greatest), got ({low}, {high})")
+        raise ArgumentError(f"{name} must be (least, greatest), got ({low}, {high})")
     return low, high

@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 
-from csan_mm.cli.findings import Finding, as_json, as_text, exit_code, summary
+from csan_mm.common.findings import Finding, as_json, as_text, exit_code, summary
 from csan_mm.doctor.environment import Environment
 from csan_mm.doctor.imports import (
     check_families,

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from csan_mm.cli.findings import Finding, Severity
+from csan_mm.common.findings import Finding, Severity
 from csan_mm.doctor.environment import Environment
 
 #: What the tests ran with: the versions of requirements/constraints.txt.

@@ -11,6 +11,7 @@ from mmengine.runner import Runner
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
+from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.dynamic import DynamicLayer
 from csan_mm.registry import HOOKS
 
@@ -36,7 +37,7 @@ class DynamicNormHook(Hook):
 
     def __init__(self, interval: int = 50, warn_above: float = 10.0) -> None:
         if interval < 1:
-            raise ValueError(f"interval={interval!r} is out of range: take 1 or more iterations")
+            raise ArgumentError(f"interval={interval!r} is out of range: take 1 or more iterations")
         self.interval = interval
         self.warn_above = warn_above
         self._layers: dict[str, DynamicLayer] = {}
@@ -49,7 +50,7 @@ class DynamicNormHook(Hook):
         model = runner.model.module if is_model_wrapper(runner.model) else runner.model
         self._layers = {name: layer for name, layer in model.named_modules() if isinstance(layer, DynamicLayer)}
         if not self._layers:
-            raise ValueError(
+            raise ArgumentError(
                 f"{type(model).__name__} has no dynamic layers to watch: take DynamicNormHook out of custom_hooks"
             )
 

@@ -7,6 +7,7 @@ from mmengine.logging import print_log
 from mmengine.optim import DefaultOptimWrapperConstructor
 from torch import nn
 
+from csan_mm.common.errors import ArgumentError
 from csan_mm.registry import OPTIM_WRAPPER_CONSTRUCTORS
 
 RATE_NAMES = ("layer_decay_rate", "decay_rate")
@@ -57,23 +58,23 @@ class LayerDecayOptimWrapperConstructor(DefaultOptimWrapperConstructor):
         self._check_keys()
         self.rate = next(self.paramwise_cfg[name] for name in RATE_NAMES if name in self.paramwise_cfg)
         if not 0 < self.rate <= 1:
-            raise ValueError(f"layer_decay_rate={self.rate!r} is out of range: take one above 0 and up to 1")
+            raise ArgumentError(f"layer_decay_rate={self.rate!r} is out of range: take one above 0 and up to 1")
         if self.base_lr is None:
-            raise ValueError("layer-wise decay scales the optimizer's lr, and there is none: set optimizer.lr")
+            raise ArgumentError("layer-wise decay scales the optimizer's lr, and there is none: set optimizer.lr")
 
     def _check_keys(self) -> None:
         for key, options in self.paramwise_cfg.get("custom_keys", {}).items():
             if wrong := sorted(set(options) - {"lr_mult", "decay_mult"}):
-                raise ValueError(f"custom_keys[{key!r}] has {', '.join(wrong)}: take lr_mult, decay_mult")
+                raise ArgumentError(f"custom_keys[{key!r}] has {', '.join(wrong)}: take lr_mult, decay_mult")
         unknown = sorted(set(self.paramwise_cfg) - KNOWN_KEYS)
         if unknown:
-            raise ValueError(
+            raise ArgumentError(
                 f"paramwise_cfg has unknown keys {', '.join(unknown)}: take {', '.join(sorted(KNOWN_KEYS))}; the number "
                 f"of layers is the backbone's to say"
             )
         given = [name for name in RATE_NAMES if name in self.paramwise_cfg]
         if len(given) != 1:
-            raise ValueError(f"paramwise_cfg must have layer_decay_rate, or decay_rate in its place; got {given}")
+            raise ArgumentError(f"paramwise_cfg must have layer_decay_rate, or decay_rate in its place; got {given}")
 
     def add_params(
         self,
@@ -116,7 +117,7 @@ def find_backbone(model: nn.Module) -> tuple[nn.Module, str]:
     inner = getattr(model, "backbone", None)
     backbone, prefix = (model, "") if inner is None else (inner, "backbone.")
     if not hasattr(backbone, "get_layer_depth"):
-        raise ValueError(
+        raise ArgumentError(
             f"layer-wise decay needs to know the depth of a parameter, and {type(backbone).__name__} has no get_layer_depth("
             f"param_name, prefix): take a backbone that has one (all of csan_mm do), or leave the constructor out"
         )

@@ -10,6 +10,7 @@ from mmengine.runner import Runner
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
+from csan_mm.common.errors import ArgumentError, NonFiniteError
 from csan_mm.registry import HOOKS
 
 
@@ -34,7 +35,7 @@ class NonFiniteHook(Hook):
 
     def __init__(self, interval: int = 1) -> None:
         if interval < 1:
-            raise ValueError(f"interval={interval!r} is out of range: take 1 or more iterations")
+            raise ArgumentError(f"interval={interval!r} is out of range: take 1 or more iterations")
         self.interval = interval
         self._handles: list[RemovableHandle] = []
 
@@ -66,7 +67,7 @@ def _watch(name: str, iteration: int) -> Any:
             cause = "what went in is not finite: look at the images, the annotations and what stands before it"
         else:
             cause = "what went in and its parameters are finite: it overflows, or divides by zero"
-        raise FloatingPointError(
+        raise NonFiniteError(
             f"iteration {iteration}: the first output with a NaN or inf is that of {name} ({type(module).__name__}); {cause}"
         )
 

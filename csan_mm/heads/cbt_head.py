@@ -13,6 +13,7 @@ from timm.layers import trunc_normal_
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
+from csan_mm.common.errors import ArgumentError
 from csan_mm.mixers.build import build_mixer
 from csan_mm.registry import MODELS
 
@@ -99,13 +100,15 @@ class CBTHead(BaseDecodeHead):
         )
         del self.conv_seg  # the classes' embeddings take its place
         if num_classes < 2:
-            raise ValueError(
+            raise ArgumentError(
                 f"num_classes={num_classes}: classes are told from each other, take 2 or more, background among them"
             )
         if num_layers < 1:
-            raise ValueError(f"num_layers={num_layers}: classes that never see the image tell nothing, take 1 or more")
+            raise ArgumentError(
+                f"num_layers={num_layers}: classes that never see the image tell nothing, take 1 or more"
+            )
         if cls_std <= 0:
-            raise ValueError(f"cls_std={cls_std}: classes that start from one point stay together, take more than 0")
+            raise ArgumentError(f"cls_std={cls_std}: classes that start from one point stay together, take more than 0")
         mixer = {"type": "cbsa", "rep_grid": rep_grid, "contraction": contraction}
         options = {"mixer": mixer, "num_heads": num_heads, "inner_dims": num_heads * head_dims}
         self.cls_emb = nn.Parameter(trunc_normal_(torch.zeros(1, num_classes, in_channels), std=cls_std))

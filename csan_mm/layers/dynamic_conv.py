@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import conv2d, normalize, pad
 
+from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.dynamic import DynamicLayer, at_least_float32
 from csan_mm.layers.pooling import adaptive_pool
 
@@ -39,9 +40,9 @@ class DynamicDepthwiseConv(DynamicLayer):
     def __init__(self, embed_dims: int, strategy: str = "adaptive", layer_scale: float | None = None) -> None:
         super().__init__(norm_dims=(3, 4), gain_shape=(embed_dims, 1, 1, 1), layer_scale=layer_scale)
         if strategy not in CONV_STRATEGIES:
-            raise ValueError(f"strategy={strategy!r} is unknown: take one of {', '.join(CONV_STRATEGIES)}")
+            raise ArgumentError(f"strategy={strategy!r} is unknown: take one of {', '.join(CONV_STRATEGIES)}")
         if strategy == "gap" and embed_dims % 4:
-            raise ValueError(f"embed_dims={embed_dims} must be a multiple of 4 for strategy='gap'")
+            raise ArgumentError(f"embed_dims={embed_dims} must be a multiple of 4 for strategy='gap'")
         self.embed_dims, self.strategy = embed_dims, strategy
         static = nn.Conv2d(embed_dims, embed_dims, 3, groups=embed_dims)  # for its initialisation
         self.w, self.b = static.weight, static.bias

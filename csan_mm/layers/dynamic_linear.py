@@ -23,6 +23,7 @@ from timm.layers import trunc_normal_
 from torch import Tensor, nn
 from torch.nn.functional import silu
 
+from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.dynamic import DynamicLayer, pool_pairs
 
 LINEAR_STRATEGIES = ("gap", "linear", "nonlinear", "deep", "bilateral")
@@ -56,9 +57,9 @@ class DynamicLinear(DynamicLayer):
     ) -> None:
         super().__init__(norm_dims=(1,), gain_shape=(out_features,), layer_scale=layer_scale)
         if strategy not in LINEAR_STRATEGIES:
-            raise ValueError(f"strategy={strategy!r} is unknown: take one of {', '.join(LINEAR_STRATEGIES)}")
+            raise ArgumentError(f"strategy={strategy!r} is unknown: take one of {', '.join(LINEAR_STRATEGIES)}")
         if strategy in ("bilateral", "deep") and (in_features % rate or out_features % rate):
-            raise ValueError(f"rate={rate} must divide in_features={in_features} and out_features={out_features}")
+            raise ArgumentError(f"rate={rate} must divide in_features={in_features} and out_features={out_features}")
         self.in_features, self.out_features, self.strategy = in_features, out_features, strategy
         left = in_features // rate if strategy == "bilateral" else 0
         right = out_features // rate if strategy in ("bilateral", "deep") else 0

@@ -10,6 +10,7 @@ import torch
 from timm.layers import LayerNorm2d
 from torch import Tensor, nn
 
+from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.padding import cells
 
 #: Stride of each level over that of the maps.
@@ -32,7 +33,7 @@ class PyramidFromDepths(nn.ModuleList):
 
     def __init__(self, embed_dims: int, stride: int) -> None:
         if stride % 4:
-            raise ValueError(
+            raise ArgumentError(
                 f"patch_size={stride} cannot be quartered for the finest level of a pyramid: take a multiple of 4"
             )
         super().__init__(

@@ -9,6 +9,8 @@ The first half of a head's d channels turns with the row of a token, the second 
 import torch
 from torch import Tensor, nn
 
+from csan_mm.common.errors import ArgumentError
+
 BASE = 10000.0
 
 #: cos and sin of every token's angles, (N, d/2) each.
@@ -35,7 +37,7 @@ class Rotary2D(nn.Module):
     def __init__(self, head_dims: int, persistent: bool = False) -> None:
         super().__init__()
         if head_dims < 4 or head_dims % 4:
-            raise ValueError(
+            raise ArgumentError(
                 f"head_dims={head_dims} cannot be rotated: pairs of channels turn with the row and with the column, so the "
                 f"width of a head must be a multiple of 4"
             )

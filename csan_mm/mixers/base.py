@@ -7,6 +7,7 @@ import torch
 from timm.layers import trunc_normal_
 from torch import Tensor, nn
 
+from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.windows import relative_position_index
 
 
@@ -43,7 +44,7 @@ class TokenMixer(nn.Module):
         self.out_dims = out_dims or embed_dims
         self.inner_dims = inner_dims or self.out_dims
         if num_heads < 1 or self.inner_dims % num_heads:
-            raise ValueError(
+            raise ArgumentError(
                 f"num_heads={num_heads} does not divide embed_dims={self.inner_dims}: take a divisor of the width"
             )
         self.num_heads = num_heads
@@ -61,7 +62,9 @@ class TokenMixer(nn.Module):
     def refuse_mask(self, mask: Tensor | None) -> None:
         """Raise a ValueError for a mask, where no scores are formed to which it could be added."""
         if mask is not None:
-            raise ValueError(f"{type(self).__name__} forms no scores and cannot take mask=: do not shift its windows")
+            raise ArgumentError(
+                f"{type(self).__name__} forms no scores and cannot take mask=: do not shift its windows"
+            )
 
     def count_prefix(self, x: Tensor, grid: tuple[int, int] | None) -> int:
         """Number of tokens of x (B, N, C) in front of the grid's, for a mixer that needs to know where tokens lie.
@@ -70,10 +73,10 @@ class TokenMixer(nn.Module):
             ValueError: No grid, or one with more cells than there are tokens.
         """
         if grid is None:
-            raise ValueError(f"{type(self).__name__} needs grid=, the (H, W) of its {x.shape[1]} tokens")
+            raise ArgumentError(f"{type(self).__name__} needs grid=, the (H, W) of its {x.shape[1]} tokens")
         extra = x.shape[1] - grid[0] * grid[1]
         if extra < 0:
-            raise ValueError(f"grid={tuple(grid)} has more cells than there are tokens ({x.shape[1]})")
+            raise ArgumentError(f"grid={tuple(grid)} has more cells than there are tokens ({x.shape[1]})")
         return extra
 
     def split_heads(self, x: Tensor) -> Tensor:

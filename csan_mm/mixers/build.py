@@ -3,6 +3,7 @@
 import inspect
 from typing import Any
 
+from csan_mm.common.errors import ArgumentError
 from csan_mm.mixers.base import TokenMixer
 from csan_mm.registry import MIXERS
 
@@ -26,7 +27,7 @@ def build_mixer(
     """
     cfg = {"type": mixer} if isinstance(mixer, str) else dict(mixer)
     if cfg.get("type") not in MIXERS:
-        raise ValueError(f"mixer={mixer!r} is unknown: take one of {', '.join(sorted(MIXERS.module_dict))}")
+        raise ArgumentError(f"mixer={mixer!r} is unknown: take one of {', '.join(sorted(MIXERS.module_dict))}")
     if cfg["type"] == "csan":
         cfg = {"kappa": kappa, "granularity": granularity, **cfg}
     cfg |= {name: value for name, value in dims.items() if (name, value) != ("qkv_bias", None)}
@@ -40,7 +41,7 @@ def check_options(cfg: dict[str, Any]) -> None:
     options = list(inspect.signature(MIXERS.get(cfg["type"])).parameters)
     unknown = sorted(set(cfg) - {"type", *options})
     if unknown:
-        raise ValueError(f"mixer={cfg['type']!r} has no option {', '.join(unknown)}: it takes {', '.join(options)}")
+        raise ArgumentError(f"mixer={cfg['type']!r} has no option {', '.join(unknown)}: it takes {', '.join(options)}")
 
 
 def widened(mixer: dict[str, Any], embed_dims: int, ratio: float) -> dict[str, Any]:

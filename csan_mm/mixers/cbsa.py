@@ -24,6 +24,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
+from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.pooling import adaptive_pool
 from csan_mm.mixers.base import merge_heads
 from csan_mm.mixers.subspace import SubspaceMixer
@@ -94,17 +95,17 @@ class CBSA(SubspaceMixer):
     @staticmethod
     def _check(representatives: str, rep_grid: int | tuple[int, int] | None, legacy_pooling: bool) -> None:
         if representatives not in REPRESENTATIVES:
-            raise ValueError(
+            raise ArgumentError(
                 f"representatives={representatives!r} is unknown: take one of {', '.join(REPRESENTATIVES)}"
             )
         if rep_grid is not None:
             sides = (rep_grid,) if isinstance(rep_grid, int) else tuple(rep_grid)
             if representatives in ("tokens", "channels"):
-                raise ValueError(f"rep_grid={rep_grid!r}: the number of {representatives!r} is given, leave it None")
+                raise ArgumentError(f"rep_grid={rep_grid!r}: the number of {representatives!r} is given, leave it None")
             if len(sides) > 2 or not all(isinstance(side, int) and side > 0 for side in sides):
-                raise ValueError(f"rep_grid={rep_grid!r}: take one number of cells, or (rows, columns), from 1 up")
+                raise ArgumentError(f"rep_grid={rep_grid!r}: take one number of cells, or (rows, columns), from 1 up")
         if legacy_pooling and representatives != "pooled":
-            raise ValueError(
+            raise ArgumentError(
                 f"legacy_pooling=True pools, and representatives={representatives!r} do not: set one of them back"
             )
 

@@ -21,6 +21,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
+from csan_mm.common.errors import ArgumentError
 from csan_mm.mixers.base import TokenMixer, merge_heads
 from csan_mm.ops.phi_mean import blocked_phi_row_mean, phi_row_mean
 from csan_mm.registry import MIXERS
@@ -100,14 +101,14 @@ class CSaN(TokenMixer):
 
     def _check(self, kappa: str, granularity: str) -> None:
         if self.inner_dims % (4 * self.num_heads):
-            raise ValueError(
+            raise ArgumentError(
                 f"embed_dims={self.inner_dims} cannot be split over num_heads={self.num_heads}: CSaN's u has a quarter of the "
                 f"width, so the width must be a multiple of {4 * self.num_heads}"
             )
         if kappa not in KAPPAS:
-            raise ValueError(f"kappa={kappa!r} is unknown: take one of {', '.join(KAPPAS)}")
+            raise ArgumentError(f"kappa={kappa!r} is unknown: take one of {', '.join(KAPPAS)}")
         if granularity not in GRANULARITIES:
-            raise ValueError(f"granularity={granularity!r} is unknown: take one of {', '.join(GRANULARITIES)}")
+            raise ArgumentError(f"granularity={granularity!r} is unknown: take one of {', '.join(GRANULARITIES)}")
 
     def forward(self, x: Tensor, grid: tuple[int, int] | None = None, mask: Tensor | None = None) -> Tensor:
         """Mix tokens x (B, N, C) -> (B, n, C_out); the grid is not needed."""

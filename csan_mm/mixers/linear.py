@@ -21,6 +21,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import elu, relu
 
+from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.rotary import Rotary2D, Rotation, rotate
 from csan_mm.mixers.base import TokenMixer, merge_heads
 from csan_mm.ops.autocast import autocast_off
@@ -58,7 +59,7 @@ class LinearOperator(nn.Module):
     def __init__(self, num_heads: int, head_dims: int, kernel: str = "elu+1", rotary_in_z: bool = False) -> None:
         super().__init__()
         if kernel not in KERNELS:
-            raise ValueError(f"kernel={kernel!r} is unknown: take one of {', '.join(KERNELS)}")
+            raise ArgumentError(f"kernel={kernel!r} is unknown: take one of {', '.join(KERNELS)}")
         self.num_heads = num_heads
         self.scale = head_dims**-0.5
         self.kernel = kernel

@@ -16,6 +16,7 @@ default, since its figures are the reported ones.
 import torch
 from torch import Tensor, nn
 
+from csan_mm.common.errors import ArgumentError
 from csan_mm.mixers.linear import LinearAttention, LinearOperator, safe_inverse
 from csan_mm.registry import MIXERS
 
@@ -49,7 +50,7 @@ class MALAOperator(LinearOperator):
     ) -> None:
         super().__init__(num_heads, head_dims, kernel, rotary_in_z)
         if learnable and not (use_beta or use_gamma):
-            raise ValueError(
+            raise ArgumentError(
                 "learnable=True learns nothing with use_beta=False and use_gamma=False: switch one of them on"
             )
         self.use_beta, self.use_gamma = use_beta, use_gamma

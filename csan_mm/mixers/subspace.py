@@ -2,6 +2,7 @@
 
 from torch import nn
 
+from csan_mm.common.errors import ArgumentError
 from csan_mm.mixers.base import TokenMixer
 
 
@@ -24,7 +25,7 @@ class SubspaceMixer(TokenMixer):
     ) -> None:
         super().__init__(embed_dims, num_heads, window_size, inner_dims=inner_dims)
         if qkv_bias:
-            raise ValueError(
+            raise ArgumentError(
                 f"qkv_bias=True: the one projection of {type(self).__name__} has no bias; take False, or None"
             )
         self.proj = nn.Linear(embed_dims, self.inner_dims, bias=False)

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn.functional import max_pool2d
 
 import csan_mm.layers.norms  # noqa: F401 (registers LN2d, the default norm)
+from csan_mm.common.errors import ArgumentError
 from csan_mm.registry import MODELS
 
 RESCALES = (4, 2, 1, 0.5)
@@ -77,18 +78,20 @@ class SimpleFPN(BaseModule):
     def _check(in_channels: int, num_outs: int, rescales: Sequence[float]) -> None:
         falling = list(rescales) == sorted(set(rescales), reverse=True)
         if not rescales or not falling or not set(rescales) <= set(RESCALES):
-            raise ValueError(f"rescales={rescales!r}: take some of {', '.join(map(str, RESCALES))}, the largest first")
+            raise ArgumentError(
+                f"rescales={rescales!r}: take some of {', '.join(map(str, RESCALES))}, the largest first"
+            )
         if num_outs < len(rescales):
-            raise ValueError(f"num_outs={num_outs} is less than the {len(rescales)} levels of rescales={rescales!r}")
+            raise ArgumentError(f"num_outs={num_outs} is less than the {len(rescales)} levels of rescales={rescales!r}")
         if in_channels % max(1, int(max(rescales))):
-            raise ValueError(
+            raise ArgumentError(
                 f"in_channels={in_channels} cannot be halved for each doubling of the size: take a multiple of {max(rescales)}"
             )
 
     def forward(self, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """One map (B, C, h, w) in a tuple -> ``num_outs`` maps, contiguous, in channels_last where the input is."""
         if len(inputs) != 1:
-            raise ValueError(f"SimpleFPN takes one map and got {len(inputs)}: give the backbone one out_indices")
+            raise ArgumentError(f"SimpleFPN takes one map and got {len(inputs)}: give the backbone one out_indices")
         (x,) = inputs
         last = x.is_contiguous(memory_format=torch.channels_last) and not x.is_contiguous()
         outputs = [level(x) for level in self.levels]

@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from csan_mm.cli.findings import Finding, Severity
+from csan_mm.common.findings import Finding, Severity
 from csan_mm.preflight.datasets import OpenedDataset
 
 #: Parts of a model whose num_classes is not that of the data set.

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from csan_mm.cli.findings import Finding, Severity
+from csan_mm.common.findings import Finding, Severity
 from csan_mm.preflight.classes import compare_classes
 from csan_mm.preflight.datasets import OpenedDataset
 from csan_mm.preflight.images import check_images

@@ -7,9 +7,9 @@ from os import path as osp
 
 from mmengine.config import Config, ConfigDict
 
-from csan_mm.cli.config import DATALOADERS, merge_options, read_config
-from csan_mm.cli.errors import UserError
-from csan_mm.cli.findings import Finding, Severity, as_json, as_text, exit_code, summary
+from csan_mm.common.config import DATALOADERS, merge_options, read_config
+from csan_mm.common.errors import UserError
+from csan_mm.common.findings import Finding, Severity, as_json, as_text, exit_code, summary
 from csan_mm.preflight.classes import check_class_setting, check_heads
 from csan_mm.preflight.coco import check_coco
 from csan_mm.preflight.datasets import OpenedDataset, dataset_settings, evaluator_files, missing_paths, open_dataset

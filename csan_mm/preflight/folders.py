@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from csan_mm.cli.findings import Finding, Severity
+from csan_mm.common.findings import Finding, Severity
 from csan_mm.preflight.classes import compare_classes
 from csan_mm.preflight.datasets import OpenedDataset
 from csan_mm.preflight.images import check_images

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PIL import Image, UnidentifiedImageError
 
-from csan_mm.cli.findings import Finding, Severity
+from csan_mm.common.findings import Finding, Severity
 from csan_mm.preflight.samples import Sample
 
 THREADS = 8

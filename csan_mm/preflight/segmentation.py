@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from PIL import Image
 
-from csan_mm.cli.findings import Finding, Severity
+from csan_mm.common.findings import Finding, Severity
 from csan_mm.preflight.datasets import OpenedDataset
 from csan_mm.preflight.images import CURE_FILE, THREADS, check_images, unreadable
 from csan_mm.preflight.samples import Sample, list_samples

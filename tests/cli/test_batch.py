@@ -4,7 +4,7 @@ import pytest
 from mmengine.config import Config
 
 from csan_mm.cli.batch import describe_batch, scale_learning_rate
-from csan_mm.cli.errors import UserError
+from csan_mm.common.errors import UserError
 
 
 def config(

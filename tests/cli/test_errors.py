@@ -6,7 +6,9 @@ from torch.utils.data import DataLoader, Dataset
 
 import csan_mm
 from csan_mm.checkpoint import CheckpointError
-from csan_mm.cli.errors import UserError, error_border
+from csan_mm.cli.errors import error_border
+from csan_mm.common.errors import NonFiniteError, UserError
+from csan_mm.mixers.build import build_mixer
 
 
 class Failing(Dataset):
@@ -31,7 +33,7 @@ def end_of(error: Exception, capsys, **options) -> tuple[int, str]:
         (UserError("no, do that"), 1, "error: no, do that\n"),
         (UserError("no such option", exit_code=2), 2, "error: no such option\n"),
         (CheckpointError("a.pth is damaged"), 1, "error: a.pth is damaged\n"),
-        (FloatingPointError("iteration 3: inf"), 1, "error: iteration 3: inf\n"),
+        (NonFiniteError("iteration 3: inf"), 1, "error: iteration 3: inf\n"),
         (
             FileNotFoundError(2, "No such file or directory", "a.json"),
             1,
@@ -89,6 +91,13 @@ def test_our_own_value_errors_are_sentences_and_others_are_not(capsys):
     assert capsys.readouterr().err == "error: kappa='none' is unknown: take one of unbounded, bounded\n"
     with pytest.raises(ValueError, match="invalid literal"), error_border("c.py"):
         int("x")
+
+
+def test_a_fault_within_csan_mm_keeps_its_traceback():
+    """A built-in ValueError raised inside the package is ours to mend, not the user's."""
+    mixer = build_mixer("softmax", embed_dims=8, num_heads=2)
+    with pytest.raises(ValueError, match="too many values"), error_border("c.py"):
+        mixer(torch.zeros(1, 2, 2, 8))
 
 
 class UnreadableImage(Dataset):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from csan_mm.cli.findings import Finding, Severity, exit_code
+from csan_mm.common.findings import Finding, Severity, exit_code
 from csan_mm.doctor.command import examine
 from csan_mm.doctor.environment import Environment, Probe, run_steps
 from csan_mm.doctor.steps import STEPS

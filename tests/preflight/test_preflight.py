@@ -10,7 +10,7 @@ import pytest
 from mmengine.config import Config
 from PIL import Image
 
-from csan_mm.cli.findings import Finding, Severity
+from csan_mm.common.findings import Finding, Severity
 from csan_mm.datasets import DigitsSpec, build_digits
 from csan_mm.preflight.classes import compare_classes, head_classes
 from csan_mm.preflight.command import check_config, main

@@ -40,8 +40,8 @@ def main() -> None:
     import torch
 
     from csan_mm.analysis.coding_rate import CodingRates, draw, format_rates
-    from csan_mm.analysis.runs import preprocessed_batches, trained_runner
     from csan_mm.cli.errors import error_border
+    from csan_mm.cli.runs import preprocessed_batches, trained_runner
 
     named = {}
     for name, config, checkpoint in args.model:

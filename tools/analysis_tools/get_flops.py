@@ -28,8 +28,8 @@ def main() -> None:
     args = parse_args()
     from csan_mm.analysis.flops import count_model, format_parts
     from csan_mm.analysis.models import build_model, training_shape
-    from csan_mm.cli.config import load_config
     from csan_mm.cli.errors import error_border
+    from csan_mm.common.config import load_config
 
     args.work_dir, args.launcher = None, "none"
     with error_border(args.config):

@@ -43,8 +43,8 @@ def parse_args() -> argparse.Namespace:
 def main() -> None:
     args = parse_args()
     from csan_mm.analysis.projection_noise import VARIANCES, draw, format_points, measure, projections
-    from csan_mm.analysis.runs import score, trained_runner
     from csan_mm.cli.errors import error_border
+    from csan_mm.cli.runs import score, trained_runner
 
     points = []
     for name, config, checkpoint in args.model:

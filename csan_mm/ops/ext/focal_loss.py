@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from csan_mm.common.errors import ArgumentError
 from csan_mm.ops.ext.dtypes import computable
 
 
@@ -115,4 +116,4 @@ def _log(q: Tensor) -> Tensor:
 
 def _check_target(target: Tensor, highest: int) -> None:
     if target.numel() and int(target.max()) > highest:
-        raise ValueError(f"target: labels up to {highest} are allowed with this input, got {int(target.max())}")
+        raise ArgumentError(f"target: labels up to {highest} are allowed with this input, got {int(target.max())}")

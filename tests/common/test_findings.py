@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from csan_mm.cli.findings import Finding, Severity, as_json, as_text, exit_code, summary
+from csan_mm.common.findings import Finding, Severity, as_json, as_text, exit_code, summary
 
 FAULT = Finding(Severity.FAULT, "a.jpg", "is empty", "restore it", "train")
 NOTE = Finding(Severity.NOTE, "b.jpg", "is grey")

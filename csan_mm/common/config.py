@@ -10,8 +10,8 @@ from typing import Any
 from mmengine.config import Config, DictAction
 from mmengine.runner import Runner
 
-from csan_mm.cli.errors import UserError
-from csan_mm.engine.data_root import override_data_root
+from csan_mm.common.data_root import override_data_root
+from csan_mm.common.errors import UserError
 
 DATALOADERS = ("train_dataloader", "val_dataloader", "test_dataloader")
 

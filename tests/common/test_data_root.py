@@ -3,7 +3,7 @@
 import pytest
 from mmengine.config import Config, ConfigDict
 
-from csan_mm.engine.data_root import override_data_root
+from csan_mm.common.data_root import override_data_root
 
 
 def strings(value: object) -> list[str]:

@@ -8,10 +8,10 @@ import torch
 from mmengine.runner import Runner
 from torch import Tensor
 
-from csan_mm.cli.config import load_config
 from csan_mm.cli.data import require_data
-from csan_mm.cli.errors import UserError
 from csan_mm.cli.train import build_runner
+from csan_mm.common.config import load_config
+from csan_mm.common.errors import UserError
 from csan_mm.engine.load_check import LoadCheckHook
 from csan_mm.engine.resume import read_checkpoints_safely
 
