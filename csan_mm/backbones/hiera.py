@@ -15,6 +15,7 @@ from torch.nn.functional import interpolate
 from csan_mm.backbones.base import DenseBackbone, drop_path_rates, resolve_arch
 from csan_mm.backbones.isotropic import refit_positions, resized_positions
 from csan_mm.common.errors import ArgumentError
+from csan_mm.layers.dynamic import at_least_float32
 from csan_mm.layers.mlp import Mlp
 from csan_mm.layers.padding import cells, pad_to_multiple
 from csan_mm.layers.windows import WindowGrid
@@ -220,7 +221,8 @@ class HieraCSaN(DenseBackbone):
             table = resized_positions(self.pos_embed, self.source_grid, (height, width), 0)
             return table.unflatten(1, (height, width))
         window = self.pos_embed_win.repeat(1, 1, height // MASK_UNIT, width // MASK_UNIT)
-        stretched = interpolate(self.pos_embed, size=(height, width), mode="bicubic", antialias=True)
+        table = at_least_float32(self.pos_embed)  # there is no bicubic kernel for half types on a CPU
+        stretched = interpolate(table, size=(height, width), mode="bicubic", antialias=True).to(window.dtype)
         return (stretched + window).permute(0, 2, 3, 1)
 
     def parts(self) -> list[list[nn.Module | nn.Parameter]]:

@@ -296,7 +296,7 @@ class MAViT(DenseBackbone):
         x = self.patch_embed(image)  # (B, ceil(H/4), ceil(W/4), C)
         outputs = []
         for i, stage in enumerate(self.layers):
-            rotation = stage.RoPE(x.shape[1:3])
+            rotation = stage.RoPE(x.shape[1:3], x)
             for block in stage.blocks:
                 x = self.run_block(block, x, rotation)
             if i in self.out_indices:

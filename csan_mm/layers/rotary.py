@@ -6,6 +6,8 @@ The first half of a head's d channels turns with the row of a token, the second 
     (x0, x1) -> (x0 cos a - x1 sin a, x1 cos a + x0 sin a),   a = place * 10000^(-t_m)
 """
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 
@@ -17,22 +19,28 @@ BASE = 10000.0
 Rotation = tuple[Tensor, Tensor]
 
 
+def angles(head_dims: int, device: torch.device | None = None, dtype: torch.dtype = torch.float32) -> Tensor:
+    """Angle per row or column of each pair of a half, 10000^(-t_m): (d/4,)."""
+    pairs = head_dims // 4
+    return BASE ** -(torch.arange(pairs, device=device, dtype=dtype) / max(1, pairs - 1))
+
+
 class Rotary2D(nn.Module):
     """Makes the rotation of a grid of tokens: (H, W) -> cos and sin, (H * W, d/2) each.
 
-    The angles stay in float32 when the network is turned to a half type: 300 rows at a relative error of 2^-9 would be half
-    a radian.
+    Nothing of it is kept in the module: what is made on the meta device has no values after ``to_empty``. Angles have at
+    least float32 when the network is turned to a half type: 300 rows at a relative error of 2^-9 would be half a radian.
 
     Args:
         head_dims: d, a multiple of 4.
-        persistent: Whether the angles stand in the state dict (MAViT's checkpoints have them). Default: False.
-
-    Attributes:
-        angle (Tensor): Angle per row or column of each channel of a half, so every one twice: (d/2,).
+        persistent: Whether the state dict has a buffer ``angle``, as MAViT's checkpoints have: the angle of each channel of a
+            half, so every one twice, (d/2,). It is for those who read the file; :meth:`forward` does not. Default: False.
 
     Raises:
         ValueError: d is no multiple of 4.
     """
+
+    angle: Tensor | None
 
     def __init__(self, head_dims: int, persistent: bool = False) -> None:
         super().__init__()
@@ -41,25 +49,26 @@ class Rotary2D(nn.Module):
                 f"head_dims={head_dims} cannot be rotated: pairs of channels turn with the row and with the column, so the "
                 f"width of a head must be a multiple of 4"
             )
-        angle = BASE ** -torch.linspace(0, 1, head_dims // 4)
-        self.register_buffer("angle", angle.repeat_interleave(2), persistent=persistent)
+        self.head_dims = head_dims
+        self.register_buffer("angle", angles(head_dims).repeat_interleave(2) if persistent else None)
 
-    def _apply(self, fn, recurse: bool = True) -> "Rotary2D":
-        before = self.angle
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "Rotary2D":
+        """What moves or converts the buffer, or gives it memory without values, leaves the angles in it."""
         super()._apply(fn, recurse)
-        if self.angle.dtype in (torch.float16, torch.bfloat16):
-            self.angle = before.to(self.angle.device)
+        if self.angle is not None:
+            self.angle = angles(self.head_dims, self.angle.device).repeat_interleave(2)
         return self
 
-    def forward(self, grid: tuple[int, int], extra: int = 0) -> Rotation:
+    def forward(self, grid: tuple[int, int], like: Tensor, extra: int = 0) -> Rotation:
         """Rotation of the tokens of a grid, row by row.
 
         Args:
             grid: (H, W).
+            like: Gives the device, and the type if that is wider than float32.
             extra: Tokens in front that belong to no place (class, registers); they do not turn. Default: 0.
         """
         H, W = grid
-        angle = self.angle[::2]  # (d/4,)
+        angle = angles(self.head_dims, like.device, torch.promote_types(like.dtype, torch.float32))  # (d/4,)
         rows = torch.arange(H, device=angle.device)[:, None] * angle  # (H, d/4)
         columns = torch.arange(W, device=angle.device)[:, None] * angle  # (W, d/4)
         rows, columns = rows[:, None].expand(-1, W, -1), columns.expand(H, -1, -1)

@@ -14,11 +14,15 @@ from csan_mm.layers.padding import pad_to_multiple, whole
 MASKED = -100.0
 
 
-def relative_position_index(window_size: int) -> Tensor:
-    """Row of the bias table for each pair of cells of a window: (N, N), N = w^2, values in [0, (2w-1)^2)."""
-    cells = torch.cartesian_prod(torch.arange(window_size), torch.arange(window_size))  # (N, 2): row, column
-    offset = cells[:, None] - cells[None] + window_size - 1  # (N, N, 2), from 0 to 2w - 2
-    return offset[..., 0] * (2 * window_size - 1) + offset[..., 1]
+def relative_position_index(window_size: int, device: torch.device | None = None) -> Tensor:
+    """Row of the bias table for each pair of cells of a window: (N, N), N = w^2, values in [0, (2w-1)^2).
+
+    Made anew where it is used, by a few small kernels: a buffer made on the meta device has no values after ``to_empty``.
+    """
+    cells = torch.arange(window_size, device=device)
+    offset = cells[:, None] - cells + window_size - 1  # (w, w), from 0 to 2w - 2
+    index = offset[:, None, :, None] * (2 * window_size - 1) + offset[None, :, None, :]  # (w, w, w, w)
+    return index.reshape(window_size**2, window_size**2)
 
 
 def roll(x: Tensor, shift: tuple[int, int]) -> Tensor:

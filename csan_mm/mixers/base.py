@@ -57,7 +57,7 @@ class TokenMixer(nn.Module):
     def _add_position_bias(self, window_size: int) -> None:
         table = torch.zeros((2 * window_size - 1) ** 2, self.num_heads)
         self.relative_position_bias_table = nn.Parameter(trunc_normal_(table, std=0.02))
-        self.register_buffer("relative_position_index", relative_position_index(window_size), persistent=False)
+        self.window_size = window_size
 
     def refuse_mask(self, mask: Tensor | None) -> None:
         """Raise a ValueError for a mask, where no scores are formed to which it could be added."""
@@ -111,9 +111,10 @@ class TokenMixer(nn.Module):
             ``None``, (1, H, N, N) without a mask, or (batch, H, N, N) with one.
         """
         bias = None
-        if self.relative_position_bias_table is not None:
-            index = self.relative_position_index  # (N, N)
-            bias = self.relative_position_bias_table[index].permute(2, 0, 1).unsqueeze(0)  # (1, H, N, N)
+        table = self.relative_position_bias_table
+        if table is not None:
+            index = relative_position_index(self.window_size, table.device)  # (N, N)
+            bias = table[index].permute(2, 0, 1).unsqueeze(0)  # (1, H, N, N)
         if mask is None:
             return bias
         mask = mask.unsqueeze(1)  # (nW, 1, N, N)

@@ -152,5 +152,5 @@ class LinearAttention(TokenMixer):
         """
         self.refuse_mask(mask)
         q, k, v = self.queries_keys_values(x)  # (B, H, N, d) each
-        rotation = None if self.rotary is None else self.rotary(grid, self.count_prefix(x, grid))
+        rotation = None if self.rotary is None else self.rotary(grid, x, self.count_prefix(x, grid))
         return self.proj(merge_heads(self.operator(q, k, v, rotation)))

@@ -30,7 +30,7 @@ def attention_matrix(q: Tensor, k: Tensor, kernel: str, rotation: tuple | None, 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_equals_its_square_form(kernel, rotary):
     q, k, v = heads()
-    rotation = None if rotary == "none" else Rotary2D(D).double()(GRID)
+    rotation = None if rotary == "none" else Rotary2D(D)(GRID, q)
     behind = rotary == "z behind"
     y = LinearOperator(H, D, kernel, rotary_in_z=behind)(q, k, v, rotation)
     expected = attention_matrix(q, k, kernel, rotation, behind) @ v
@@ -62,7 +62,7 @@ def test_tokens_in_front_of_the_grid_do_not_turn(mixer):
     with pytest.raises(ValueError, match="needs grid="):
         module(x)
     q, k, v = module.queries_keys_values(x)
-    rotation = module.rotary((3, 4), 2)
+    rotation = module.rotary((3, 4), x, 2)
     y = module.operator(q, k, v, rotation).transpose(1, 2).flatten(2)
     torch.testing.assert_close(module(x, (3, 4)), module.proj(y))
 
