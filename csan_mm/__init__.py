@@ -3,13 +3,13 @@
 Importing it registers everything; ``custom_imports = dict(imports=['csan_mm'])`` is all a config needs.
 """
 
-import sys as _sys
 from importlib import util as _util
 
+from csan_mm.commands import answers_at_once as _answers_at_once
 from csan_mm.version import __version__
 
-# `python -m csan_mm doctor` has to answer where the imports below fail. argv[0] is '-m' while Python looks for the module.
-if _sys.argv[:2] != ["-m", "doctor"]:
+# `csan_mm doctor` has to answer where the imports below fail, and `csan_mm --help` does not wait for them.
+if not _answers_at_once():
     if _util.find_spec("mmengine") is None:
         raise ImportError(
             "csan_mm needs the OpenMMLab packages, and mmengine is not installed. Install one of their two lines: "
@@ -21,6 +21,10 @@ if _sys.argv[:2] != ["-m", "doctor"]:
 
     # Before anything imports mmcv.ops: where no compiled mmcv._ext exists, torchvision's operators stand in for it.
     _ext.install()
+
+    from csan_mm.common.package_configs import serve_package_configs as _serve_package_configs
+
+    _serve_package_configs()
 
     from csan_mm import backbones, checkpoint, engine, necks
     from csan_mm.zoo import get_backbone, list_models

@@ -65,9 +65,9 @@ def test_wheel_has_the_package_and_nothing_else(wheel_names, repo_root):
     assert not strange
 
 
-def test_wheel_has_no_console_script(wheel_names):
-    """mim takes a package's folder from the first file of its record: a script's would be bin/."""
-    assert not any(name.endswith("entry_points.txt") for name in wheel_names)
+def test_wheel_has_the_console_script(wheel_names):
+    """mim finds csan_mm in no wheel, with or without it (tests/tools/test_mim.py); in an editable installation it does."""
+    assert any(name.endswith("entry_points.txt") for name in wheel_names)
 
 
 def test_building_leaves_nothing_in_the_source_tree(source, repo_root):

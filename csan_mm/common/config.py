@@ -12,6 +12,7 @@ from mmengine.runner import Runner
 
 from csan_mm.common.data_root import override_data_root
 from csan_mm.common.errors import UserError
+from csan_mm.common.package_configs import resolve_config
 
 DATALOADERS = ("train_dataloader", "val_dataloader", "test_dataloader")
 
@@ -55,8 +56,9 @@ def read_config(path: str) -> Config:
     Raises:
         UserError: It is missing or cannot be read, or has no ``model``.
     """
+    path = resolve_config(path)
     if not Path(path).is_file():
-        raise UserError(f"config {path} does not exist: check the path (a config is given by its path, not its name)")
+        raise UserError(f"config {path} does not exist: check the path; `csan_mm configs` lists the shipped ones")
     try:
         cfg = Config.fromfile(path)
     except Exception as error:  # whatever a config's own code can raise

@@ -17,8 +17,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mmengine.logging import print_log
-
 from csan_mm.common.errors import ArgumentError
 
 from .digits import DigitsGenerator
@@ -104,7 +102,7 @@ def _is_kept(folder: Path, form: str, spec: DigitsSpec, overwrite: bool) -> bool
         return False
     problem = _difference(folder, _read_manifest(folder), _identity(form, spec))
     if not problem:
-        print_log(f"{folder} already holds these digits and is kept", logger="current")
+        _log(f"{folder} already holds these digits and is kept", logger="current")
         return True
     if not overwrite:
         raise DigitsExistError(f"{folder} holds other digits ({problem}); --overwrite (overwrite=True) replaces them")
@@ -177,8 +175,14 @@ def _remove_abandoned(root: Path) -> None:
     for folder in candidates:
         pid = folder.name.removeprefix(prefix)
         if folder.name.startswith(prefix) and pid.isdigit() and _has_ended(int(pid)):
-            print_log(f"removing {folder}, left by an interrupted run", logger="current", level=logging.WARNING)
+            _log(f"removing {folder}, left by an interrupted run", logger="current", level=logging.WARNING)
             shutil.rmtree(folder)
+
+
+def _log(message: str, **options: Any) -> None:
+    from mmengine.logging import print_log  # not at the top: `csan_mm digits --help` reads this file
+
+    print_log(message, **options)
 
 
 def _has_ended(pid: int) -> bool:

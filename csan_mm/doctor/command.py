@@ -40,18 +40,15 @@ def examine(env: Environment) -> list[Finding]:
     return [finding for check in CHECKS for finding in check(env)]
 
 
-def main(arguments: list[str]) -> int:
+def run(args: argparse.Namespace) -> int:
     """Print the report.
 
     Args:
-        arguments: The command line behind ``doctor``.
+        args: ``json``.
 
     Returns:
         The exit status: 0 all well (notes at most), 1 warnings, 2 faults.
     """
-    parser = argparse.ArgumentParser(prog="python -m csan_mm doctor", description="examine the installation")
-    parser.add_argument("--json", action="store_true", help="print all findings as JSON")
-    args = parser.parse_args(arguments)
     findings = examine(Environment())
     if args.json:
         sys.stdout.write(as_json(findings) + "\n")

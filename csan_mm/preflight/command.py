@@ -24,24 +24,15 @@ _FORMS: dict[tuple[str, ...], Callable[[OpenedDataset], Iterator[Finding]]] = {
 }
 
 
-def main(arguments: list[str]) -> int:
+def run(args: argparse.Namespace) -> int:
     """Check the data of a config and print one report.
 
     Args:
-        arguments: The command line behind ``preflight``.
+        args: ``config``, ``json``, ``cfg_options``.
 
     Returns:
         The exit status: 0 all well (notes at most), 1 warnings, 2 faults.
     """
-    parser = argparse.ArgumentParser(
-        prog="python -m csan_mm preflight", description="check a config's data before training"
-    )
-    parser.add_argument("config", help="path of the config")
-    parser.add_argument("--json", action="store_true", help="print all findings as JSON")
-    parser.add_argument(
-        "--cfg-options", nargs="+", action="extend", default=[], metavar="KEY=VALUE", help="as those of train.py"
-    )
-    args = parser.parse_args(arguments)
     try:
         cfg = read_config(args.config)
         merge_options(cfg, args.cfg_options)

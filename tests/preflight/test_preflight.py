@@ -10,13 +10,18 @@ import pytest
 from mmengine.config import Config
 from PIL import Image
 
+from csan_mm.commands import main as command
 from csan_mm.common.findings import Finding, Severity
 from csan_mm.datasets import DigitsSpec, build_digits
 from csan_mm.preflight.classes import compare_classes, head_classes
-from csan_mm.preflight.command import check_config, main
+from csan_mm.preflight.command import check_config
 from csan_mm.preflight.images import unreadable
 
 CLASSES = tuple("0123456789")
+
+
+def main(arguments: list[str]) -> int:
+    return command(["preflight", *arguments])
 
 
 @pytest.fixture(scope="session")

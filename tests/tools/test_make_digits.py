@@ -1,6 +1,5 @@
 """tools/dataset_tools/make_digits.py: options, messages and exit status."""
 
-import importlib.util
 import os
 import signal
 import subprocess
@@ -9,6 +8,10 @@ import time
 from pathlib import Path
 
 import pytest
+
+from csan_mm.commands import build_parser
+from csan_mm.commands import main as command
+from csan_mm.commands.digits import spec_from_args
 
 TINY = ["--train-count", "3", "--val-count", "2", "--image-size", "32"]
 
@@ -19,12 +22,9 @@ def script(repo_root: Path) -> Path:
 
 
 @pytest.fixture
-def main(script: Path):
-    spec = importlib.util.spec_from_file_location("make_digits", script)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+def main():
     handler = signal.getsignal(signal.SIGTERM)
-    yield module.main
+    yield lambda arguments: command(["digits", *arguments])
     signal.signal(signal.SIGTERM, handler)
 
 
@@ -55,9 +55,8 @@ def test_all_options_reach_the_data_set(main, tmp_path, capsys):
 def test_defaults_are_the_documented_ones(main):
     from csan_mm.datasets import FORMS, DigitsSpec
 
-    module_globals = main.__globals__
-    args = module_globals["parse_args"](["out"])
-    assert module_globals["spec_from_args"](args) == DigitsSpec(600, 150, (128, 128), (1, 4), (24, 56), 0.0, 0)
+    args = build_parser().parse_args(["digits", "out"])
+    assert spec_from_args(args) == DigitsSpec(600, 150, (128, 128), (1, 4), (24, 56), 0.0, 0)
     assert tuple(args.forms) == FORMS
 
 
@@ -77,7 +76,7 @@ def test_a_wrong_option_is_one_sentence_and_status_2(main, tmp_path, capsys, opt
     assert main([str(tmp_path / "out"), *options]) == 2
     error = capsys.readouterr().err
     assert message in error
-    assert error.startswith("make_digits.py: error: ")
+    assert error.startswith("error: ")
     assert error.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 
@@ -93,7 +92,7 @@ def test_other_digits_need_overwrite(main, tmp_path, capsys):
 def test_an_unwritable_place_is_status_1(main, tmp_path, capsys):
     (tmp_path / "file").write_text("")
     assert main([str(tmp_path / "file" / "out"), *TINY]) == 1
-    assert capsys.readouterr().err.startswith("make_digits.py: error: ")
+    assert capsys.readouterr().err.startswith("error: ")
 
 
 def test_as_a_program_it_has_no_traceback(script, repo_root, tmp_path):
@@ -101,7 +100,7 @@ def test_as_a_program_it_has_no_traceback(script, repo_root, tmp_path):
     out, error = process.communicate(timeout=120)
     assert process.returncode == 2
     assert out == ""
-    assert error.strip().endswith("make_digits.py: error: val_count must be at least 1, got -1")
+    assert error.strip().endswith("error: val_count must be at least 1, got -1")
     assert "Traceback" not in error
 
 

@@ -16,12 +16,12 @@ def error_lines(text: str) -> list[str]:
 
 SLOW_TO_IMPORT = """
 import runpy, sys
-sys.argv = ["tool", "-h"]
+sys.argv = [{script!r}, "-h"]
 sys.path[0] = sys.path[0] or {folder!r}
 try:
     runpy.run_path({script!r}, run_name="__main__")
 except SystemExit:
-    print("imported:", sorted({{"torch", "mmengine", "csan_mm"}} & set(sys.modules)))
+    print("imported:", sorted({{"torch", "mmengine"}} & set(sys.modules)))
 """
 
 

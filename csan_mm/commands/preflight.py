@@ -1,0 +1,22 @@
+"""``csan_mm preflight``."""
+
+import argparse
+
+from csan_mm.commands.options import add_cfg_options
+
+HELP = "what is wrong with a config and its data, before any training"
+EXAMPLE = "csan_mm preflight CONFIG"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("config", help="path of the config, or the name of a shipped one")
+    parser.add_argument("--json", action="store_true", help="print all findings as JSON")
+    add_cfg_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check."""
+    from csan_mm.preflight.command import run as preflight
+
+    return preflight(args)
