@@ -57,5 +57,6 @@ MODELS = _child("model", root.MODELS, "csan_mm.backbones", "csan_mm.necks", "csa
 MIXERS = _child("mixer", None, "csan_mm.mixers")
 WEIGHT_INITIALIZERS = _child("weight initializer", root.WEIGHT_INITIALIZERS, "csan_mm.checkpoint")
 OPTIM_WRAPPER_CONSTRUCTORS = _child("optimizer wrapper constructor", root.OPTIM_WRAPPER_CONSTRUCTORS, "csan_mm.engine")
+PARAM_SCHEDULERS = _child("parameter scheduler", root.PARAM_SCHEDULERS, "csan_mm.engine")
 OPTIMIZERS = _child("optimizer", root.OPTIMIZERS, "csan_mm.engine")
 HOOKS = _child("hook", root.HOOKS, "csan_mm.engine")

@@ -1,7 +1,8 @@
 # UPerNet with CBT-S, 160,000 iterations on ADE20K.
 # Paper:    CBSA, NeurIPS 2025: -
 # Measured: -
-# Recipe:   not published; mmseg's for ViT (AdamW 6e-5), the four levels from ViTDet's simple feature pyramid
+# Recipe:   ours (the paper has no UPerNet), after mmseg's for ViT (AdamW 6e-5), the four levels from ViTDet's simple feature
+#           pyramid
 # Weights:  the authors' CBT-S (Google Drive, see their repository) as cbt_small.pth in checkpoints/ or $CSAN_MM_WEIGHTS; nothing
 #           is downloaded
 # Command:  tools/dist_train.sh configs/cbsa/cbt-s_upernet_8xb2-160k_ade20k-512x512.py 8

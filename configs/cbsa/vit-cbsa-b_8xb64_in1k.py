@@ -2,7 +2,7 @@
 # A file in mmpretrain's layout is read with source='mm-vit', one of ViTCSaN with source=None; other sizes with arch='small' and so on.
 # Paper:    CBSA, NeurIPS 2025: -
 # Measured: -
-# Recipe:   not published; 30 epochs of AdamW with layer decay, random resized crop and flip
+# Recipe:   ours; 30 epochs of AdamW with layer decay, random resized crop and flip
 # Weights:  timm's vit_base_patch16_224.augreg_in21k.safetensors in checkpoints/ or $CSAN_MM_WEIGHTS; nothing is downloaded
 # Command:  tools/dist_train.sh configs/cbsa/vit-cbsa-b_8xb64_in1k.py 8
 _base_ = './cbt-t_8xb32_in1k.py'

@@ -2,7 +2,8 @@
 # Paper:    CBSA, NeurIPS 2025: 39.1 mIoU, single scale
 # Measured: -
 # Recipe:   the authors' (SGD, 8 images, poly to 1e-5; tested in windows of 512 that overlap by 32)
-# Weights:  timm's vit_tiny_patch16_384.augreg_in21k_ft_in1k.safetensors in checkpoints/ or $CSAN_MM_WEIGHTS; nothing is downloaded
+# Weights:  timm's vit_tiny_patch16_384.augreg_in21k_ft_in1k.safetensors in checkpoints/ or $CSAN_MM_WEIGHTS; nothing is
+#           downloaded
 # Command:  tools/dist_train.sh configs/cbsa/vit-t_cbt_8xb1-160k_ade20k-512x512.py 8
 _base_ = [
     '../_base_/models/cbt-decoder.py',

@@ -5,21 +5,8 @@
 # Weights:  see retinanet_swin-csan-t_fpn_1x_coco.py
 # Command:  tools/dist_train.sh configs/csan/mask-rcnn_swin-csan-t_fpn_ms-3x_coco.py 8
 _base_ = [
-    '../_base_/models/mask-rcnn.py',
+    '../_base_/models/mask-rcnn_swin-csan-t.py',
     '../_base_/datasets/coco_instance_ms.py',
     '../_base_/schedules/adamw_3x.py',
     '../_base_/mmdet_runtime.py',
 ]
-model = dict(
-    backbone=dict(
-        type='csan_mm.SwinCSaN',
-        arch='tiny',
-        drop_path_rate=0.2,
-        init_cfg=dict(
-            type='csan_mm.Pretrained',
-            checkpoint='{{$CSAN_MM_WEIGHTS:checkpoints}}/swin_tiny_patch4_window7_224.pth',
-            source='ms-swin',
-        ),
-    ),
-    neck=dict(in_channels=[96, 192, 384, 768]),
-)

@@ -3,7 +3,7 @@
 # Measured: -
 # Recipe:   ViTDet's (Li et al., ECCV 2022): 1024 x 1024 large-scale jitter, layer decay; 64 images per iteration
 # Weights:  see retinanet_swin-csan-t_fpn_1x_coco.py; here DeiT's deit_small_patch16_224.pth, whose weights the plain part takes
-# Command:  tools/dist_train.sh configs/csan/mask-rcnn_vit-csan-s_simple-fpn_lsj-100e_coco.py 32
+# Command:  NNODES=4 NODE_RANK=0 MASTER_ADDR=HOST tools/dist_train.sh configs/csan/mask-rcnn_vit-csan-s_simple-fpn_lsj-100e_coco.py 8  # on the other nodes NODE_RANK 1 to 3
 _base_ = [
     '../_base_/models/vitdet_mask-rcnn.py',
     '../_base_/datasets/coco_instance_lsj.py',

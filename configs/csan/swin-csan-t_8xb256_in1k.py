@@ -1,7 +1,7 @@
 # Swin-CSaN-T on ImageNet-1K, 310 epochs: makes the weights that detection and segmentation start from.
 # Paper:    Selection-as-Nonlinearity, CVPR 2026: 82.7 top-1
 # Measured: -
-# Recipe:   the paper's (8 x 256 images, bf16)
+# Recipe:   the paper's (2e-3 at 2048 images, bf16, crop 0.9)
 # Command:  tools/dist_train.sh configs/csan/swin-csan-t_8xb256_in1k.py 8 --amp --cfg-options optim_wrapper.dtype=bfloat16
 _base_ = [
     '../_base_/models/image-classifier.py',

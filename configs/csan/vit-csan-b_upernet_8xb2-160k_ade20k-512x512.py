@@ -1,29 +1,13 @@
-# UPerNet with ViT-CSaN-B, 160,000 iterations on ADE20K.
+# As vit-csan-s_upernet_8xb2-160k_ade20k-512x512.py, with ViT-CSaN-B.
 # Paper:    Selection-as-Nonlinearity, CVPR 2026: -
 # Measured: -
-# Recipe:   mmseg's vit_deit-s16_upernet_8xb2-160k_ade20k-512x512 (AdamW), with four maps resampled to a pyramid as MAE and BEiT do
 # Weights:  see retinanet_swin-csan-t_fpn_1x_coco.py; here DeiT's deit_base_patch16_224.pth, whose weights the plain part takes
 # Command:  tools/dist_train.sh configs/csan/vit-csan-b_upernet_8xb2-160k_ade20k-512x512.py 8
-_base_ = [
-    '../_base_/models/upernet.py',
-    '../_base_/datasets/ade20k.py',
-    '../_base_/schedules/adamw_160k.py',
-    '../_base_/mmseg_runtime.py',
-]
+_base_ = './vit-csan-s_upernet_8xb2-160k_ade20k-512x512.py'
 model = dict(
     backbone=dict(
-        type='csan_mm.ViTCSaN',
         arch='base',
-        drop_path_rate=0.1,
-        img_size=512,
-        out_type='pyramid',
-        out_indices=(2, 5, 8, 11),
-        final_norm=False,
-        init_cfg=dict(
-            type='csan_mm.Pretrained',
-            checkpoint='{{$CSAN_MM_WEIGHTS:checkpoints}}/deit_base_patch16_224.pth',
-            source='timm-vit',
-        ),
+        init_cfg=dict(checkpoint='{{$CSAN_MM_WEIGHTS:checkpoints}}/deit_base_patch16_224.pth'),
     ),
     decode_head=dict(in_channels=[768, 768, 768, 768]),
     auxiliary_head=dict(in_channels=768),

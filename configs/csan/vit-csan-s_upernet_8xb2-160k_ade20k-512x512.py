@@ -1,7 +1,8 @@
 # UPerNet with ViT-CSaN-S, 160,000 iterations on ADE20K.
 # Paper:    Selection-as-Nonlinearity, CVPR 2026: -
 # Measured: -
-# Recipe:   mmseg's vit_deit-s16_upernet_8xb2-160k_ade20k-512x512 (AdamW), with four maps resampled to a pyramid as MAE and BEiT do
+# Recipe:   mmseg's vit_deit-s16_upernet_8xb2-160k_ade20k-512x512 (AdamW), with four maps resampled to a pyramid as MAE and BEiT
+#           do
 # Weights:  see retinanet_swin-csan-t_fpn_1x_coco.py; here DeiT's deit_small_patch16_224.pth, whose weights the plain part takes
 # Command:  tools/dist_train.sh configs/csan/vit-csan-s_upernet_8xb2-160k_ade20k-512x512.py 8
 _base_ = [

@@ -9,7 +9,7 @@
 _base_ = [
     '../_base_/models/cascade-mask-rcnn.py',
     '../_base_/datasets/coco_instance_ms.py',
-    '../_base_/schedules/adamw_3x.py',
+    '../_base_/schedules/mala_3x.py',
     '../_base_/mmdet_runtime.py',
 ]
 model = dict(
@@ -46,10 +46,3 @@ model = dict(
         ],
     ),
 )
-sync_bn = 'torch'  # 2 images per GPU are too few for the backbone's BN; see ../_base_/schedules/adamw_160k.py
-param_scheduler = [
-    dict(type='LinearLR', start_factor=0.001, by_epoch=False, begin=0, end=500),
-    dict(type='MultiStepLR', begin=0, end=36, by_epoch=True, milestones=[27, 33], gamma=0.1),
-]
-# The stem's norms have no 'norm' in their names.
-optim_wrapper = dict(paramwise_cfg=dict(norm_decay_mult=0.0), optimizer=dict(lr=0.0004))

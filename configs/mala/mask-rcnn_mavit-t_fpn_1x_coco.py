@@ -5,28 +5,8 @@
 # Weights:  see retinanet_mavit-t_fpn_1x_coco.py
 # Command:  tools/dist_train.sh configs/mala/mask-rcnn_mavit-t_fpn_1x_coco.py 8 --amp
 _base_ = [
-    '../_base_/models/mask-rcnn.py',
+    '../_base_/models/mask-rcnn_mavit-t.py',
     '../_base_/datasets/coco_instance.py',
-    '../_base_/schedules/adamw_1x.py',
+    '../_base_/schedules/mala_1x.py',
     '../_base_/mmdet_runtime.py',
 ]
-model = dict(
-    backbone=dict(
-        type='csan_mm.MAViT',
-        arch='tiny',
-        drop_path_rate=0.1,
-        init_cfg=dict(
-            type='csan_mm.Pretrained',
-            checkpoint='{{$CSAN_MM_WEIGHTS:checkpoints}}/mavit_t.pth',
-            source='mala',
-        ),
-    ),
-    neck=dict(in_channels=[64, 128, 256, 512]),
-)
-sync_bn = 'torch'  # 2 images per GPU are too few for the backbone's BN; see ../_base_/schedules/adamw_160k.py
-param_scheduler = [
-    dict(type='LinearLR', start_factor=0.001, by_epoch=False, begin=0, end=500),
-    dict(type='MultiStepLR', begin=0, end=12, by_epoch=True, milestones=[8, 11], gamma=0.1),
-]
-# The stem's norms have no 'norm' in their names.
-optim_wrapper = dict(paramwise_cfg=dict(norm_decay_mult=0.0), optimizer=dict(lr=0.0004))

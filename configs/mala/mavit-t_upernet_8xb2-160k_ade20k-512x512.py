@@ -1,7 +1,7 @@
 # UPerNet with MAViT-T, 160,000 iterations on ADE20K.
 # Paper:    MALA, ICCV 2025, arXiv 2507.00698: -
 # Measured: -
-# Recipe:   the authors' (AdamW, norms do not decay, fp16)
+# Recipe:   the authors' (AdamW, norms do not decay, fp16; evaluated every 8,000 iterations, the best mIoU is kept)
 # Weights:  see retinanet_mavit-t_fpn_1x_coco.py
 # Command:  tools/dist_train.sh configs/mala/mavit-t_upernet_8xb2-160k_ade20k-512x512.py 8 --amp
 _base_ = [
@@ -24,5 +24,6 @@ model = dict(
     decode_head=dict(in_channels=[64, 128, 256, 512]),
     auxiliary_head=dict(in_channels=256),
 )
-# The stem's norms have no 'norm' in their names.
-optim_wrapper = dict(paramwise_cfg=dict(norm_decay_mult=0.0))
+optim_wrapper = dict(paramwise_cfg=dict(_delete_=True, norm_decay_mult=0.0))  # the authors' biases decay
+train_cfg = dict(val_interval=8000)
+default_hooks = dict(checkpoint=dict(save_best='mIoU'))

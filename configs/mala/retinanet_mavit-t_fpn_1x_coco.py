@@ -8,7 +8,7 @@
 _base_ = [
     '../_base_/models/retinanet.py',
     '../_base_/datasets/coco_detection.py',
-    '../_base_/schedules/adamw_1x.py',
+    '../_base_/schedules/mala_1x.py',
     '../_base_/mmdet_runtime.py',
 ]
 model = dict(
@@ -25,9 +25,4 @@ model = dict(
     ),
     neck=dict(in_channels=[128, 256, 512]),
 )
-sync_bn = 'torch'  # 2 images per GPU are too few for the backbone's BN; see ../_base_/schedules/adamw_160k.py
-param_scheduler = [
-    dict(type='LinearLR', start_factor=0.001, by_epoch=False, begin=0, end=500),
-    dict(type='MultiStepLR', begin=0, end=12, by_epoch=True, milestones=[8, 11], gamma=0.1),
-]
-optim_wrapper = dict(paramwise_cfg=None, optimizer=dict(lr=0.0004, weight_decay=0.0001))
+optim_wrapper = dict(paramwise_cfg=None, optimizer=dict(weight_decay=0.0001))  # here norms decay too

@@ -2,7 +2,7 @@
 # Paper:    WeightFormer, arXiv 2605.01711: -
 # Measured: -
 # Weights:  the authors' ImageNet file (Hugging Face, RuizeHe/weightformer-s) as weightformer-s.safetensors
-# Command:  tools/dist_train.sh configs/weightformer/cascade-mask-rcnn_weightformer-s_simple-fpn_lsj-100e_coco.py 64
+# Command:  NNODES=4 NODE_RANK=0 MASTER_ADDR=HOST tools/dist_train.sh configs/weightformer/cascade-mask-rcnn_weightformer-s_simple-fpn_lsj-100e_coco.py 8  # on the other nodes NODE_RANK 1 to 3
 _base_ = './cascade-mask-rcnn_weightformer-t_simple-fpn_lsj-100e_coco.py'
 model = dict(
     backbone=dict(

@@ -5,5 +5,15 @@ from csan_mm.engine.layer_decay import LayerDecayOptimWrapperConstructor
 from csan_mm.engine.lion import Lion
 from csan_mm.engine.load_check import LoadCheckHook
 from csan_mm.engine.non_finite import NonFiniteHook
+from csan_mm.engine.schedules import WarmupCosineLR
+from csan_mm.engine.weight_decay import OptimWrapperConstructor
 
-__all__ = ["DynamicNormHook", "LayerDecayOptimWrapperConstructor", "Lion", "LoadCheckHook", "NonFiniteHook"]
+__all__ = [
+    "DynamicNormHook",
+    "LayerDecayOptimWrapperConstructor",
+    "Lion",
+    "LoadCheckHook",
+    "NonFiniteHook",
+    "OptimWrapperConstructor",
+    "WarmupCosineLR",
+]

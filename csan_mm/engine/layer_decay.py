@@ -1,43 +1,28 @@
 """Layer-wise learning rate decay for every backbone that knows its parameters' depths (BEiT, arXiv 2106.08254; ViTDet)."""
 
-import logging
 from typing import Any
 
 from mmengine.logging import print_log
-from mmengine.optim import DefaultOptimWrapperConstructor
 from torch import nn
 
 from csan_mm.common.errors import ArgumentError
+from csan_mm.engine.weight_decay import OptimWrapperConstructor
 from csan_mm.registry import OPTIM_WRAPPER_CONSTRUCTORS
 
 RATE_NAMES = ("layer_decay_rate", "decay_rate")
 
-#: What mmengine's constructor reads, besides our own.
-KNOWN_KEYS = {
-    *RATE_NAMES,
-    "custom_keys",
-    "bias_lr_mult",
-    "bias_decay_mult",
-    "norm_decay_mult",
-    "flat_decay_mult",
-    "dwconv_decay_mult",
-    "dcn_offset_lr_mult",
-    "bypass_duplicate",
-}
-
 
 @OPTIM_WRAPPER_CONSTRUCTORS.register_module()
-class LayerDecayOptimWrapperConstructor(DefaultOptimWrapperConstructor):
-    """mmengine's constructor, whose learning rates also fall with the distance from the output.
+class LayerDecayOptimWrapperConstructor(OptimWrapperConstructor):
+    """:class:`OptimWrapperConstructor`, whose learning rates also fall with the distance from the output.
 
     A parameter at depth d of D has the rate lr * layer_decay_rate^(D - 1 - d). Depths come from the backbone's
     ``get_layer_depth(param_name, prefix)``; necks and heads have the full rate. It works for a bare backbone, and for a detector,
-    segmentor or classifier with a ``backbone``. Parameters in the backbone's ``no_weight_decay()`` do not decay, unless
-    a custom key with ``decay_mult`` says otherwise.
+    segmentor or classifier with a ``backbone``.
 
     Args:
         optim_wrapper_cfg: Optimizer wrapper with its ``optimizer``, which must have ``lr``.
-        paramwise_cfg: ``layer_decay_rate`` (or ``decay_rate``), in (0, 1], and what mmengine's constructor takes:
+        paramwise_cfg: ``layer_decay_rate`` (or ``decay_rate``), in (0, 1], and what :class:`OptimWrapperConstructor` takes:
             ``custom_keys``, ``norm_decay_mult``, ``bias_decay_mult``, ``flat_decay_mult`` and so on; a custom key's ``lr_mult``
             multiplies the layer's rate.
 
@@ -53,55 +38,27 @@ class LayerDecayOptimWrapperConstructor(DefaultOptimWrapperConstructor):
         ... )
     """
 
+    known_keys = OptimWrapperConstructor.known_keys | set(RATE_NAMES)
+
     def __init__(self, optim_wrapper_cfg: dict[str, Any], paramwise_cfg: dict[str, Any] | None = None) -> None:
         super().__init__(optim_wrapper_cfg, paramwise_cfg)
-        self._check_keys()
-        self.rate = next(self.paramwise_cfg[name] for name in RATE_NAMES if name in self.paramwise_cfg)
+        given = [name for name in RATE_NAMES if name in self.paramwise_cfg]
+        if len(given) != 1:
+            raise ArgumentError(f"paramwise_cfg must have layer_decay_rate, or decay_rate in its place; got {given}")
+        self.rate = self.paramwise_cfg[given[0]]
         if not 0 < self.rate <= 1:
             raise ArgumentError(f"layer_decay_rate={self.rate!r} is out of range: take one above 0 and up to 1")
         if self.base_lr is None:
             raise ArgumentError("layer-wise decay scales the optimizer's lr, and there is none: set optimizer.lr")
 
-    def _check_keys(self) -> None:
-        for key, options in self.paramwise_cfg.get("custom_keys", {}).items():
-            if wrong := sorted(set(options) - {"lr_mult", "decay_mult"}):
-                raise ArgumentError(f"custom_keys[{key!r}] has {', '.join(wrong)}: take lr_mult, decay_mult")
-        unknown = sorted(set(self.paramwise_cfg) - KNOWN_KEYS)
-        if unknown:
-            raise ArgumentError(
-                f"paramwise_cfg has unknown keys {', '.join(unknown)}: take {', '.join(sorted(KNOWN_KEYS))}; the number "
-                f"of layers is the backbone's to say"
-            )
-        given = [name for name in RATE_NAMES if name in self.paramwise_cfg]
-        if len(given) != 1:
-            raise ArgumentError(f"paramwise_cfg must have layer_decay_rate, or decay_rate in its place; got {given}")
-
-    def add_params(
-        self,
-        params: list[dict[str, Any]],
-        module: nn.Module,
-        prefix: str = "",
-        is_dcn_module: int | float | None = None,
-    ) -> None:
-        """As mmengine's, which calls it for each module; what the whole model got is scaled at the end."""
-        super().add_params(params, module, prefix, is_dcn_module)
-        if not prefix:
-            self._scale(params, module)
-
-    def _scale(self, groups: list[dict[str, Any]], model: nn.Module) -> None:
+    def complete(self, groups: dict[str, dict[str, Any]], model: nn.Module) -> None:
+        """Decide decays, and scale each group's learning rate by its parameter's depth."""
+        super().complete(groups, model)
         backbone, prefix = find_backbone(model)
-        names = {parameter: name for name, parameter in model.named_parameters()}
-        undecayed = {prefix + name for name in getattr(backbone, "no_weight_decay", set)()}
-        for group in groups:
-            name = names[group["params"][0]]
+        for name, group in groups.items():
             depth, num_layers = backbone.get_layer_depth(name, prefix)
             group["lr"] = group.get("lr", self.base_lr) * self.rate ** (num_layers - 1 - depth)
-            if name in undecayed and "decay_mult" not in group and self.base_wd is not None:
-                group["weight_decay"] = 0.0
-        for key in self.paramwise_cfg.get("custom_keys", {}):
-            if not any(key in name for name in names.values()):
-                print_log(f"custom_keys[{key!r}] is in no parameter's name", logger="current", level=logging.WARNING)
-        rates = [group["lr"] for group in groups]
+        rates = [group["lr"] for group in groups.values()]
         print_log(
             f"layer decay {self.rate} over {type(backbone).__name__}: learning rates from {min(rates):.3g} to {max(rates):.3g}",
             logger="current",

@@ -112,7 +112,7 @@ def test_a_custom_key_overrules_the_backbone():
 
 def test_a_custom_key_that_changes_nothing_is_said(monkeypatch):
     said: list[str] = []
-    monkeypatch.setattr("csan_mm.engine.layer_decay.print_log", lambda text, **_: said.append(text))
+    monkeypatch.setattr("csan_mm.engine.weight_decay.print_log", lambda text, **_: said.append(text))
     groups(Wrapped(), custom_keys={"nek": {"lr_mult": 3.0}, "neck": {"lr_mult": 3.0}})
     assert [text for text in said if "custom_keys" in text] == ["custom_keys['nek'] is in no parameter's name"]
 

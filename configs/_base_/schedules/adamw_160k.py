@@ -1,4 +1,4 @@
-# 160,000 iterations of AdamW; norms, position biases and embeddings do not decay.
+# 160,000 iterations of AdamW. Norms, biases and what the backbone names in no_weight_decay() do not decay.
 sync_bn = 'torch'  # 2 images per GPU are too few for a head's BN; mmengine's Runner reads this when there are several processes
 train_cfg = dict(type='IterBasedTrainLoop', max_iters=160000, val_interval=16000)
 val_cfg = dict(type='ValLoop')
@@ -9,14 +9,8 @@ param_scheduler = [
 ]
 optim_wrapper = dict(
     type='OptimWrapper',
-    paramwise_cfg=dict(
-        custom_keys={
-            'cls_token': dict(decay_mult=0.0),
-            'norm': dict(decay_mult=0.0),
-            'pos_embed': dict(decay_mult=0.0),
-            'relative_position_bias_table': dict(decay_mult=0.0),
-        }
-    ),
+    constructor='csan_mm.OptimWrapperConstructor',
+    paramwise_cfg=dict(norm_decay_mult=0.0, bias_decay_mult=0.0),
     optimizer=dict(type='AdamW', lr=0.00006, betas=(0.9, 0.999), weight_decay=0.01),
 )
 auto_scale_lr = dict(enable=False, base_batch_size=16)  # 8 GPUs x 2 images

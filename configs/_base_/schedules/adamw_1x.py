@@ -1,4 +1,4 @@
-# 12 epochs of AdamW; norms, position biases and embeddings do not decay.
+# 12 epochs of AdamW. Norms, biases and what the backbone names in no_weight_decay() do not decay.
 train_cfg = dict(type='EpochBasedTrainLoop', max_epochs=12, val_interval=1)
 val_cfg = dict(type='ValLoop')
 test_cfg = dict(type='TestLoop')
@@ -8,14 +8,8 @@ param_scheduler = [
 ]
 optim_wrapper = dict(
     type='OptimWrapper',
-    paramwise_cfg=dict(
-        custom_keys={
-            'cls_token': dict(decay_mult=0.0),
-            'norm': dict(decay_mult=0.0),
-            'pos_embed': dict(decay_mult=0.0),
-            'relative_position_bias_table': dict(decay_mult=0.0),
-        }
-    ),
+    constructor='csan_mm.OptimWrapperConstructor',
+    paramwise_cfg=dict(norm_decay_mult=0.0, bias_decay_mult=0.0),
     optimizer=dict(type='AdamW', lr=0.0001, betas=(0.9, 0.999), weight_decay=0.05),
 )
 auto_scale_lr = dict(enable=False, base_batch_size=16)  # 8 GPUs x 2 images

@@ -1,6 +1,6 @@
-# 80,000 iterations of AdamW with poly decay, as Semantic FPN is trained with transformer backbones.
+# 80,000 iterations of AdamW with poly decay, as MAViT's authors train Semantic FPN; everything decays.
 sync_bn = 'torch'  # see adamw_160k.py
-train_cfg = dict(type='IterBasedTrainLoop', max_iters=80000, val_interval=8000)
+train_cfg = dict(type='IterBasedTrainLoop', max_iters=80000, val_interval=4000)
 val_cfg = dict(type='ValLoop')
 test_cfg = dict(type='TestLoop')
 param_scheduler = [dict(type='PolyLR', eta_min=1e-6, power=0.9, begin=0, end=80000, by_epoch=False)]
