@@ -2,6 +2,7 @@
 # make road        pre-training, export, fine-tuning to detect and to segment, and both from scratch
 # make test        the tests
 # make test-slow   those that take longer than some twenty seconds
+# make test-cpus   the tests with the kernels of other processors and with other random numbers, nine times in all
 # make lint        ruff: rules and format
 # make docs-check  runs every command of docs/ and of the READMEs, in some ten minutes
 # Each sets up the environment first: $(VENV), with the versions of requirements/constraints.txt. A second run re-uses it.
@@ -21,7 +22,7 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check
 STAMP := $(VENV)/.csan_mm-installed
 
-.PHONY: help env demo road test test-slow lint docs-check
+.PHONY: help env demo road test test-slow test-cpus lint docs-check
 .DELETE_ON_ERROR:
 
 help:
@@ -40,6 +41,17 @@ test: $(STAMP)
 
 test-slow: $(STAMP)
 	OMP_NUM_THREADS=1 $(PY) -m pytest -n $(WORKERS) -m slow $(PYTEST_ARGS)
+
+# Instruction sets that ATen, oneDNN and MKL are held to, and seeds of the tests' random numbers.
+CPUS := ATEN_CPU_CAPABILITY=default ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=SSE41 ONEDNN_MAX_CPU_ISA=AVX2 \
+	MKL_CBWR=COMPATIBLE MKL_CBWR=AVX2 CSAN_MM_TEST_SEED=1 CSAN_MM_TEST_SEED=2 CSAN_MM_TEST_SEED=3
+
+test-cpus: $(STAMP)
+	@failed=; for setting in $(CPUS); do \
+		echo "$$setting"; \
+		env OMP_NUM_THREADS=1 $$setting $(PY) -m pytest -n $(WORKERS) $(PYTEST_ARGS) || failed="$$failed $$setting"; \
+	done; \
+	test -z "$$failed" || { echo "error: tests fail under$$failed" >&2; exit 1; }
 
 lint: $(STAMP)
 	$(PY) -m ruff check .

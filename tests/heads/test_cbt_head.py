@@ -64,11 +64,11 @@ def test_golden(shared_dir, dtype):
 @pytest.mark.parametrize("grid", [(1, 1), (3, 7), (32, 32), (50, 84)], ids=str)
 @torch.no_grad()
 def test_any_map(grid):
-    masks = head()([torch.randn(2, 12, *grid)])
+    """In float64: a LayerNorm over cosines that hardly differ enlarges what rounding leaves in their mean."""
+    masks = head().double()([torch.randn(2, 12, *grid, dtype=torch.float64)])
     assert masks.shape == (2, 5, *grid)
-    torch.testing.assert_close(
-        masks.mean(dim=1), torch.zeros(2, *grid), rtol=0, atol=1e-5
-    )  # the LayerNorm over classes
+    assert masks.mean(dim=1).abs().max() < 1e-10  # the LayerNorm over classes
+    assert (masks.std(dim=1) > 0.1).all()
 
 
 @torch.no_grad()
