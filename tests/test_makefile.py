@@ -1,5 +1,6 @@
 """The Makefile's environment: made once, again after a failure, and clear words where there is no Python for it."""
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -107,10 +108,12 @@ def test_help_names_the_commands(make):
 def test_the_tests_run_under_every_processor_setting_and_seed_although_one_fails(make, tmp_path):
     """The settings reach the tests' process; a failure under one is named at the end and hides no other run."""
     python = tmp_path / "env" / "bin" / "python"
-    spy = 'case "$*" in *pytest*) echo "$ATEN_CPU_CAPABILITY$ONEDNN_MAX_CPU_ISA$MKL_CBWR$CSAN_MM_TEST_SEED" >>"$RECORD"; '
+    spy = (
+        'case "$*" in *pytest*) echo "$ATEN_CPU_CAPABILITY$ONEDNN_MAX_CPU_ISA$MKL_CBWR$CSAN_MM_TEST_SEED" >>"$RECORD"; '
+    )
     python.write_text(FAKE_PYTHON + spy + 'test "$MKL_CBWR" != COMPATIBLE ;;\nesac\n')
     code, lines, output = make("test-cpus", "PYTEST_ARGS=-k x")
-    runs = [(setting, line) for line, setting in zip(lines, lines[1:]) if line.startswith("-m pytest")]
+    runs = [(setting, line) for line, setting in itertools.pairwise(lines) if line.startswith("-m pytest")]
     settings = ["default", "avx2", "SSE41", "AVX2", "COMPATIBLE", "AVX2", "1", "2", "3"]
     assert runs == [(setting, "-m pytest -n auto -k x") for setting in settings]
     assert code != 0
