@@ -15,7 +15,9 @@ from setuptools.command.install_lib import install_lib
 
 ROOT = Path(__file__).resolve().parent
 MIM_PARTS = ("configs", "tools", "model-index.yml")
-NOT_SHIPPED = shutil.ignore_patterns("__pycache__", "*.pyc", ".*", "ruff.toml")
+#: What only the repository needs: the check of its documentation, which brings a stand-in for Slurm's srun.
+REPOSITORY_ONLY = ("check_docs.py", "docs_check")
+NOT_SHIPPED = shutil.ignore_patterns("__pycache__", "*.pyc", ".*", "ruff.toml", *REPOSITORY_ONLY)
 
 
 class InstallLibWithMim(install_lib):

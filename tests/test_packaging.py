@@ -21,6 +21,10 @@ else:
     import tomli as tomllib
 
 
+#: The check of the documentation, with its stand-in for srun.
+REPOSITORY_ONLY = ("tools/misc/check_docs.py", "tools/misc/docs_check/")
+
+
 @pytest.fixture(scope="module")
 def source(repo_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the source tree in which a wheel was built: ``built.whl``."""
@@ -50,8 +54,9 @@ def pins(repo_root: Path) -> dict[str, set[str]]:
 
 
 def test_wheel_has_what_mim_looks_for(wheel_names, repo_root):
-    expected = {f"csan_mm/.mim/{name}" for name in tracked(repo_root, "configs", "tools", "model-index.yml")}
-    expected = {name for name in expected if not name.endswith("ruff.toml")}
+    wanted = tracked(repo_root, "configs", "tools", "model-index.yml")
+    wanted = {name for name in wanted if not name.startswith(REPOSITORY_ONLY) and not name.endswith("ruff.toml")}
+    expected = {f"csan_mm/.mim/{name}" for name in wanted}
     assert expected <= wheel_names
     assert {"csan_mm/.mim/model-index.yml", "csan_mm/.mim/tools/train.py"} <= wheel_names
 
@@ -63,6 +68,16 @@ def test_wheel_has_the_package_and_nothing_else(wheel_names, repo_root):
         if not name.startswith(("csan_mm/", f"csan_mm-{__version__}.dist-info/")) or "__pycache__" in name or "/.ruff" in name
     }  # fmt: skip
     assert not strange
+
+
+def test_wheel_has_nothing_that_only_the_repository_needs(source, wheel_names):
+    assert not any("docs_check" in name or name.endswith("check_docs.py") for name in wheel_names)
+    runnable = {
+        entry.filename.removeprefix("csan_mm/.mim/tools/")
+        for entry in zipfile.ZipFile(source / "built.whl").infolist()
+        if entry.external_attr >> 16 & 0o111 and not entry.is_dir()
+    }
+    assert all(name.endswith((".sh", ".py")) for name in runnable), runnable
 
 
 def test_wheel_has_the_console_script(wheel_names):
