@@ -7,6 +7,7 @@
 operator of mmcv.ops                        computed by
 ==========================================  ==============================================================
 nms, batched_nms                            torchvision's nms, with mmcv's ``offset``
+bbox_overlaps                               PyTorch
 soft_nms                                    numpy, on the CPU as mmcv does
 RoIAlign                                    torchvision's roi_align (mean), PyTorch (maximum)
 sigmoid_focal_loss, softmax_focal_loss      PyTorch

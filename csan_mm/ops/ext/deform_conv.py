@@ -3,11 +3,20 @@
 Shapes, with g groups, d deformable groups and a kernel of kH x kW: input (N, C, H, W), weight (O, C / g, kH, kW), offset
 (N, 2 d kH kW, H', W') as y, x pairs, mask (N, d kH kW, H', W'), output (N, O, H', W').
 The scratch tensors ``columns`` and ``ones`` and the batch split ``im2col_step`` are of no use to torchvision and stay untouched.
+
+In two things the compiled operators differ from torchvision's, and what is here does as they do:
+
+* v2 does not look at the sizes of offset and mask: it reads the values of each sample from its start, as if they had the
+  shapes above. mmdet's DyHead hands over maps of twice the output's side, and its published weights were trained so.
+* A point exactly one pixel outside, y = -1 or x = -1, is outside: its offset gets no gradient. torchvision gives it that of the
+  inner side. With padding and offsets that start from 0 there are such points in the first step of every training.
 """
 
+import math
 from typing import NamedTuple
 
 import torch
+import torch.nn.functional as F
 import torchvision  # noqa: F401  registers torch.ops.torchvision
 from torch import Tensor
 
@@ -131,6 +140,7 @@ def modulated_deform_conv_forward(
 ) -> None:
     """Set ``output`` to the convolution v2; ``bias`` is read if ``with_bias``."""
     geometry = _Geometry(stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, group, deformable_group)
+    offset, mask = _read_flat(offset, mask, weight, output, geometry)
     output.copy_(_convolve(input, weight, offset, mask, bias if with_bias else None, geometry))
 
 
@@ -163,13 +173,14 @@ def modulated_deform_conv_backward(
     """Set the gradients of v2; ``grad_bias`` only if ``with_bias``."""
     geometry = _Geometry(stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, group, deformable_group)
     bias = bias if with_bias else None
+    offset, mask = _read_flat(offset, mask, weight, grad_output, geometry)
     by_input, by_weight, by_offset, by_mask, by_bias = _gradients(
         grad_output, input, weight, offset, mask, bias, geometry
     )
     grad_input.copy_(by_input)
     grad_weight.copy_(by_weight)
-    grad_offset.copy_(by_offset)
-    grad_mask.copy_(by_mask)
+    _write_flat(grad_offset, by_offset)
+    _write_flat(grad_mask, by_mask)
     if with_bias:
         grad_bias.copy_(by_bias)
 
@@ -193,7 +204,49 @@ def _gradients(
     """Gradients by input, weight, offset, mask and bias."""
     (grad,) = computable(grad_output)
     tensors = _complete(input, weight, offset, mask, bias)
-    return torch.ops.torchvision._deform_conv2d_backward(grad.contiguous(), *tensors, *geometry, mask is not None)
+    by_input, by_weight, by_offset, by_mask, by_bias = torch.ops.torchvision._deform_conv2d_backward(
+        grad.contiguous(), *tensors, *geometry, mask is not None
+    )
+    by_offset = by_offset.masked_fill(_one_pixel_outside(tensors[2], weight, geometry), 0)
+    return by_input, by_weight, by_offset, by_mask, by_bias
+
+
+def _one_pixel_outside(offset: Tensor, weight: Tensor, geometry: _Geometry) -> Tensor:
+    """Where a point lies at exactly -1 along the axis an offset moves it on, of the offset's shape."""
+    kernel, size, d = weight.shape[2:], offset.shape[2:], geometry.deform_groups
+    strides, pads, dilations = geometry[0:2], geometry[2:4], geometry[4:6]
+    moves = offset.unflatten(1, (d, *kernel, 2))  # (N, d, kH, kW, 2, H', W')
+    outside = []
+    for axis in range(2):
+        tap = torch.arange(kernel[axis], device=offset.device)[:, None] * dilations[axis]
+        place = tap + torch.arange(size[axis], device=offset.device) * strides[axis] - pads[axis]  # (k, H' or W')
+        place = place[:, None, :, None] if axis == 0 else place[None, :, None, :]  # (kH, 1, H', 1) or (1, kW, 1, W')
+        outside.append(place + moves[:, :, :, :, axis] == -1)
+    return torch.stack(outside, dim=4).view_as(offset)
+
+
+def _read_flat(
+    offset: Tensor, mask: Tensor, weight: Tensor, output: Tensor, geometry: _Geometry
+) -> tuple[Tensor, Tensor]:
+    """Offset and mask of the output's size: the first values of each sample, row by row, where they have more."""
+    points = geometry.deform_groups * weight.shape[2] * weight.shape[3]
+    return tuple(
+        _first_values(values, (channels, *output.shape[2:]))
+        for values, channels in ((offset, 2 * points), (mask, points))
+    )
+
+
+def _first_values(values: Tensor, shape: tuple[int, ...]) -> Tensor:
+    needed = math.prod(shape)
+    if values.shape[1:] == shape or math.prod(values.shape[1:]) < needed:  # too few: torchvision says so
+        return values
+    return values.flatten(1)[:, :needed].unflatten(1, shape)
+
+
+def _write_flat(target: Tensor, gradient: Tensor) -> None:
+    """Put the gradient where :func:`_read_flat` has read; the rest gets none."""
+    rest = math.prod(target.shape[1:]) - math.prod(gradient.shape[1:])
+    target.copy_(F.pad(gradient.flatten(1), (0, rest)).view(target.shape))
 
 
 def _complete(input: Tensor, weight: Tensor, offset: Tensor, mask: Tensor | None, bias: Tensor | None) -> list[Tensor]:

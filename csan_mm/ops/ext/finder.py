@@ -81,8 +81,8 @@ def _say_so() -> None:
     ranks = (os.environ.get(name, "0") for name in ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK"))
     if all(rank == "0" for rank in ranks):
         print_log(
-            "mmcv has no compiled operators: csan_mm serves nms, soft_nms, RoIAlign, focal losses, deformable convolution and "
-            "attention from torchvision and PyTorch; any other one raises NotImplementedError",
+            "mmcv has no compiled operators: csan_mm serves nms, soft_nms, bbox_overlaps, RoIAlign, focal losses, deformable "
+            "convolution and attention from torchvision and PyTorch; any other one raises NotImplementedError",
             logger="current",
             level=logging.INFO,
         )

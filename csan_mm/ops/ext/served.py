@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-from csan_mm.ops.ext import deform_conv, focal_loss, info, ms_deform_attn, nms, roi_align
+from csan_mm.ops.ext import bbox_overlaps, deform_conv, focal_loss, info, ms_deform_attn, nms, roi_align
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
+        bbox_overlaps.bbox_overlaps,
         nms.nms,
         nms.softnms,
         roi_align.roi_align_forward,

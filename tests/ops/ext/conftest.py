@@ -8,9 +8,11 @@ import pytest
 import csan_mm  # noqa: F401
 from csan_mm.ops.ext.served import OPERATORS
 
+MODULES = ("bbox", "nms", "roi_align", "focal_loss", "deform_conv", "modulated_deform_conv", "multi_scale_deform_attn")
+
 
 @pytest.fixture(autouse=True)
 def _stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
     served = SimpleNamespace(**OPERATORS)
-    for name in ("nms", "roi_align", "focal_loss", "deform_conv", "modulated_deform_conv", "multi_scale_deform_attn"):
+    for name in MODULES:
         monkeypatch.setattr(importlib.import_module(f"mmcv.ops.{name}"), "ext_module", served)

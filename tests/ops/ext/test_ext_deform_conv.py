@@ -1,5 +1,7 @@
 """Deformable convolutions against bilinear sampling by ``grid_sample`` and a product with the weights."""
 
+import math
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -140,3 +142,98 @@ def test_offset_for_another_number_of_deform_groups():
     t = tensors(GEOMETRIES["plain"])
     with pytest.raises(RuntimeError, match="offset"):
         deform_conv2d(t["input"], t["offset"], t["weight"], *geometry.values())
+
+
+def read_flat(values: torch.Tensor, channels: int, size: tuple[int, int]) -> torch.Tensor:
+    """What the compiled operator takes for the (channels, H', W') values of each sample."""
+    rows, columns = size
+    return torch.stack([sample.reshape(-1)[: channels * rows * columns] for sample in values]).view(
+        -1, channels, rows, columns
+    )
+
+
+@pytest.mark.parametrize("size", [(12, 14), (6, 15), (13, 5)], ids=str)
+def test_larger_offset_and_mask_are_read_from_the_start_of_each_sample(size):
+    geometry, taps = GEOMETRIES["plain"], KERNEL[0] * KERNEL[1]
+    t = tensors(geometry)  # input of 6 x 7, output of 6 x 8
+    t["offset"] = (1.5 * torch.randn(2, 2 * taps + 3, *size).double()).requires_grad_()
+    t["mask"] = torch.rand(2, taps, *size).double().requires_grad_()
+    offset = t["offset"][:, : 2 * taps]  # as DyHead's, a slice that is not contiguous
+    out = modulated_deform_conv2d(t["input"], offset, *list(t.values())[2:], *geometry.values())
+    flat = read_flat(offset, 2 * taps, (6, 8)), read_flat(t["mask"], taps, (6, 8))
+    expected = naive(t["input"], *flat, t["weight"], t["bias"], **geometry)
+    torch.testing.assert_close(out, expected)
+    grad, inputs = torch.randn_like(out), list(t.values())
+    torch.testing.assert_close(torch.autograd.grad(out, inputs, grad), torch.autograd.grad(expected, inputs, grad))
+
+
+def test_offset_and_mask_with_too_few_values():
+    t = tensors(GEOMETRIES["plain"])
+    with pytest.raises(RuntimeError, match="offset"):
+        modulated_deform_conv2d(t["input"], t["offset"][:, :, :2], t["mask"], t["weight"], t["bias"], 1, 1)
+
+
+def test_dyhead(monkeypatch):
+    """mmdet's neck hands the next finer level's offset and mask to a convolution of half their size."""
+    from mmdet.models.necks import dyhead
+
+    neck = dyhead.DyHead(16, 16, num_blocks=2, zero_init_offset=False).eval()
+    levels = [torch.randn(1, 16, *size) for size in ((14, 10), (7, 5), (4, 3))]
+    with torch.no_grad():
+        outputs = neck(levels)
+
+    def forward(conv, x, offset, mask):
+        size = tuple((side - 1) // stride + 1 for side, stride in zip(x.shape[2:], conv.stride))
+        flat = read_flat(offset, 18, size), read_flat(mask, 9, size)
+        options = {"padding": conv.padding, "dilation": conv.dilation, "groups": 1, "deform_groups": 1}
+        return naive(x, *flat, conv.weight, conv.bias, stride=conv.stride, **options)
+
+    monkeypatch.setattr(dyhead.ModulatedDeformConv2d, "forward", forward)
+    with torch.no_grad():
+        expected = neck(levels)
+    for output, wanted in zip(outputs, expected, strict=True):
+        torch.testing.assert_close(output, wanted, rtol=1e-4, atol=1e-5)
+
+
+def value_at(image: torch.Tensor, y: float, x: float) -> float:
+    """Bilinear between the pixels of (H, W), zeros around them."""
+    total, (H, W) = 0.0, image.shape
+    for row in (math.floor(y), math.floor(y) + 1):
+        for column in (math.floor(x), math.floor(x) + 1):
+            if 0 <= row < H and 0 <= column < W:
+                total += image[row, column].item() * (1 - abs(y - row)) * (1 - abs(x - column))
+    return total
+
+
+@pytest.mark.parametrize("version", [1, 2], ids=["v1", "v2"])
+@pytest.mark.parametrize("whole", [0, 2], ids=["start", "whole-steps"])
+def test_points_one_pixel_outside_give_no_gradient_to_their_offset(version, whole):
+    """Offsets of whole pixels: inside, the slope towards larger coordinates; outside, the edge of -1 included, nothing."""
+    geometry = {"stride": (2, 1), "padding": (1, 2), "dilation": (1, 2), "groups": 1, "deform_groups": 2}
+    t = tensors(geometry, batch=1, size=(5, 4))
+    offset = torch.randint(-whole, whole + 1, t["offset"].shape).double().requires_grad_()
+    inputs = (t["input"], offset, t["weight"]) if version == 1 else (t["input"], offset, *list(t.values())[2:])
+    out = (deform_conv2d if version == 1 else modulated_deform_conv2d)(*inputs, *geometry.values())
+    grad = torch.randn_like(out)
+    (by_offset,) = torch.autograd.grad(out, offset, grad)
+    step, on_the_edge = 1e-6, 0
+    for g in range(2):
+        for tap in range(KERNEL[0] * KERNEL[1]):
+            for i in range(out.shape[2]):
+                for j in range(out.shape[3]):
+                    channel = 2 * (g * KERNEL[0] * KERNEL[1] + tap)
+                    y = 2 * i - 1 + tap // KERNEL[1] + offset[0, channel, i, j].item()
+                    x = j - 2 + 2 * (tap % KERNEL[1]) + offset[0, channel + 1, i, j].item()
+                    on_the_edge += y == -1 or x == -1
+                    for axis, (dy, dx) in enumerate(((step, 0), (0, step))):
+                        expected = 0.0
+                        if -1 < y < 5 and -1 < x < 4:
+                            for c in (2 * g, 2 * g + 1):
+                                image = t["input"][0, c]
+                                slope = (value_at(image, y + dy, x + dx) - value_at(image, y, x)) / step
+                                kernel = t["weight"][:, c, tap // KERNEL[1], tap % KERNEL[1]]
+                                expected += slope * (grad[0, :, i, j] @ kernel).item()
+                            if version == 2:
+                                expected *= t["mask"][0, channel // 2, i, j].item()
+                        assert by_offset[0, channel + axis, i, j].item() == pytest.approx(expected, abs=1e-6)
+    assert on_the_edge > 10
