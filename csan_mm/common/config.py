@@ -16,6 +16,9 @@ from csan_mm.common.package_configs import resolve_config
 
 DATALOADERS = ("train_dataloader", "val_dataloader", "test_dataloader")
 
+#: What a DataLoader takes only with workers.
+WORKER_SETTINGS = {"persistent_workers", "prefetch_factor", "timeout", "multiprocessing_context"}
+
 
 def load_config(args: argparse.Namespace) -> Config:
     """The config with the options of the command line merged in.
@@ -34,7 +37,18 @@ def load_config(args: argparse.Namespace) -> Config:
     elif cfg.get("work_dir") is None:
         cfg.work_dir = str(Path("work_dirs") / Path(args.config).stem)
     _collate_as_mmpretrain(cfg)
+    without_workers(cfg)
     return cfg
+
+
+def without_workers(cfg: Config) -> None:
+    """Take out, in place, what torch's DataLoader refuses with ``num_workers=0``: settings of workers there are none of."""
+    for name in DATALOADERS:
+        loaders = cfg.get(name) or []
+        for loader in loaders if isinstance(loaders, (list, tuple)) else [loaders]:
+            if not loader.get("num_workers"):
+                for setting in WORKER_SETTINGS & set(loader):
+                    del loader[setting]
 
 
 def require_writable(folder: Path, option: str) -> None:

@@ -225,3 +225,23 @@ def test_non_image_file_is_named(tool, tiny_config, tmp_path, digits_root, conte
     assert ended.code == 1
     (line,) = error_lines(ended.err)
     assert line.startswith(f"error: {bad} is not a readable image: replace it")
+
+
+def test_one_image_for_a_batch_norm_is_one_sentence(tool, tiny_config):
+    """UPerNet pools a map to one cell, whose variance over one image does not exist."""
+    config = tiny_config("segmentation")
+    done = tool("train.py", config, "--cfg-options", "train_dataloader.batch_size=1")
+    assert done.code == 1
+    (line,) = error_lines(done.err)
+    assert "a batch norm got one value per channel ([1, 16, 1, 1])" in line
+    assert "train_dataloader.batch_size=2 or more" in line
+
+
+def test_settings_of_workers_without_workers(tool, tiny_config):
+    """The shipped bases keep their workers alive; who takes the workers away need not know that."""
+    settings = "dict(num_workers=0, persistent_workers=True, prefetch_factor=2)"
+    config = tiny_config(more=f"train_dataloader.update({settings})\ntest_dataloader.update({settings})\n")
+    trained = tool("train.py", config)
+    assert trained.code == 0, trained.err
+    tested = tool("test.py", config, f"work_dirs/{config.stem}/iter_2.pth")
+    assert tested.code == 0, tested.err

@@ -1,0 +1,30 @@
+"""Reading a config as the command line asks for it."""
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from csan_mm.common.config import WORKER_SETTINGS, load_config
+
+LOADERS = """
+model = dict(type='X')
+train_dataloader = dict(batch_size=2, num_workers=2, persistent_workers=True, prefetch_factor=4)
+val_dataloader = dict(batch_size=1, persistent_workers=True, timeout=30, multiprocessing_context='spawn')
+test_dataloader = [dict(num_workers=0, persistent_workers=True), dict(num_workers=1, persistent_workers=True)]
+"""
+
+
+@pytest.mark.parametrize("workers", [2, 0])
+def test_settings_of_workers_go_where_there_are_none(tmp_path: Path, workers: int):
+    path = tmp_path / "c.py"
+    path.write_text(LOADERS)
+    options = [f"train_dataloader.num_workers={workers}"]
+    cfg = load_config(argparse.Namespace(config=str(path), cfg_options=options, work_dir=None, launcher="none"))
+    left = {"persistent_workers", "prefetch_factor"} if workers else set()
+    assert WORKER_SETTINGS & set(cfg.train_dataloader) == left
+    assert set(cfg.val_dataloader) == {"batch_size"}
+    assert [dict(loader) for loader in cfg.test_dataloader] == [
+        {"num_workers": 0},
+        {"num_workers": 1, "persistent_workers": True},
+    ]
