@@ -6,6 +6,7 @@ Importing it registers everything; ``custom_imports = dict(imports=['csan_mm'])`
 from importlib import util as _util
 
 from csan_mm.commands import answers_at_once as _answers_at_once
+from csan_mm.common.install import install_command as _install_command
 from csan_mm.version import __version__
 
 # `csan_mm doctor` has to answer where the imports below fail, and `csan_mm --help` does not wait for them.
@@ -13,8 +14,7 @@ if not _answers_at_once():
     if _util.find_spec("mmengine") is None:
         raise ImportError(
             "csan_mm needs the OpenMMLab packages, and mmengine is not installed. Install one of their two lines: "
-            "pip install 'csan_mm[onedl]' (maintained, torch >= 2.4) or "
-            "pip install 'csan_mm[openmmlab]' (the original packages, torch 2.1)."
+            f"{_install_command('onedl')} (the maintained one), or {_install_command('openmmlab')} (the original packages)."
         )
 
     from csan_mm.ops import ext as _ext

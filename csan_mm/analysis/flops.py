@@ -185,8 +185,7 @@ def _warn_of_uncounted(model: nn.Module, counted: set[str]) -> None:
 
 def _fused_attention() -> dict[Any, Any]:
     """PyTorch counts fused attention everywhere but on the CPU, under whose name this is."""
-    fused = getattr(torch.ops.aten, "_scaled_dot_product_flash_attention_for_cpu", None)  # before torch 2.2: none
-    return {} if fused is None else {fused: _attention_flops}
+    return {torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _attention_flops}
 
 
 def _attention_flops(query: Any, key: Any, value: Any, *_: Any, **__: Any) -> int:

@@ -19,6 +19,7 @@ from typing import Any
 import torch
 from mmengine.registry import MODELS
 from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.benchmark import Timer
 
 from csan_mm.checkpoint.files import replacing
@@ -166,10 +167,6 @@ def prepare(task: Task) -> Callable[[], None]:
 
 def explicit_attention() -> AbstractContextManager:
     """Keeps scaled_dot_product_attention from its fused kernels."""
-    try:
-        from torch.nn.attention import SDPBackend, sdpa_kernel
-    except ImportError:  # torch before 2.3
-        return torch.backends.cuda.sdp_kernel(enable_flash=False, enable_mem_efficient=False)
     return sdpa_kernel(SDPBackend.MATH)
 
 

@@ -7,6 +7,8 @@ from mmengine.config import Config
 from mmengine.registry import MODELS, DefaultScope
 from torch import nn
 
+from csan_mm.engine.resume import read_checkpoints_safely
+
 #: mmdet's usual size, where training takes no crop.
 DETECTION_SHAPE = (800, 1280)
 
@@ -14,8 +16,15 @@ DETECTION_SHAPE = (800, 1280)
 CROPS = {"RandomResizedCrop": "scale", "RandomCrop": "crop_size"}
 
 
-def build_model(cfg: Config) -> nn.Module:
-    """The model of a config, with fresh weights; nothing is loaded or downloaded."""
+def build_model(cfg: Config, trust: bool = False) -> nn.Module:
+    """The model of a config, with fresh weights.
+
+    Args:
+        cfg: The config. Nothing is loaded or downloaded, unless its model does so when it is built, as one does that learns
+            from a trained teacher.
+        trust: Unpickle such a file where it cannot be read otherwise, which runs the code in it. Default: False.
+    """
+    read_checkpoints_safely(trust)
     scope = cfg.get("default_scope") or "mmengine"
     if scope != "mmengine":
         importlib.import_module(f"{scope}.models")

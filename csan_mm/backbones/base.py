@@ -1,6 +1,7 @@
 """The contract all backbones keep: variants, outputs, freezing, checkpointing, layer depths."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -13,6 +14,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils.checkpoint import checkpoint
 
 from csan_mm.common.errors import ArgumentError
+from csan_mm.common.settings import without_init_cfg
 
 #: Short names of variants, as in mmpretrain.
 SHORT_NAMES = {
@@ -163,6 +165,13 @@ class DenseBackbone(BaseModule, PyTorchModelHubMixin, library_name="csan_mm", li
         self.depths = tuple(depths)
         self.channels = tuple(channels[i] for i in self.out_indices)
         self.strides = tuple(strides[i] for i in self.out_indices)
+
+    def save_pretrained(
+        self, save_directory: str | Path, *, config: dict[str, Any] | None = None, **options: Any
+    ) -> Any:
+        """huggingface_hub's, with a config.json that says nothing of the files this backbone was trained from."""
+        config = without_init_cfg(self._hub_mixin_config if config is None else config)
+        return super().save_pretrained(save_directory, config=config, **options)
 
     @property
     def feature_info(self) -> list[dict[str, int]]:

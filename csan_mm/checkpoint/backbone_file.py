@@ -1,7 +1,9 @@
 """The backbone of a trained classifier, detector or segmentor as a file of its own, and whole models ready to be published."""
 
+import hashlib
 import json
 import os
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,11 +12,17 @@ import torch
 from mmengine.config import Config
 from mmengine.registry import MODELS, DefaultScope
 from torch import Tensor
+from torch.hub import HASH_REGEX
 
-from csan_mm.checkpoint.files import CheckpointError, checksum, read_weights, save_file
+from csan_mm.checkpoint.files import read_weights, replacing, require_suffix, save_file, write_weights
+from csan_mm.common.errors import ArgumentError, CheckpointError
+from csan_mm.common.settings import without_init_cfg
 from csan_mm.version import __version__
 
 SUFFIXES = (".safetensors", ".pth")
+
+#: What of a checkpoint's ``meta`` is published. Its config is not: it names folders of the machine it was trained on.
+PUBLISHED = ("dataset_meta", "epoch", "iter", "seed", "experiment_name", "mmengine_version")
 
 
 def export_backbone(
@@ -39,7 +47,7 @@ def export_backbone(
         CheckpointError: It holds no backbone, or not the one of the config.
     """
     weights = backbone_weights(read_weights(checkpoint, trust)[0], checkpoint)
-    arch = {name: value for name, value in config.model.backbone.to_dict().items() if name != "init_cfg"}
+    arch = without_init_cfg(config.model.backbone.to_dict())
     _require_same_names(weights, arch, config, checkpoint)
     about = {"arch": json.dumps(arch), "csan_mm_version": __version__, "source": Path(checkpoint).name}
     stem = Path(out).with_suffix("") if Path(out).suffix in SUFFIXES else Path(out)
@@ -79,7 +87,10 @@ def _require_same_names(
 
 
 def publish(checkpoint: str | os.PathLike[str], out: str | os.PathLike[str], trust: bool = False) -> Path:
-    """Write a checkpoint's weights without optimizer state, with the first 8 digits of their checksum in the file's name.
+    """Write a checkpoint's weights without optimizer state, with the first 8 digits of the file's SHA-256 in its name.
+
+    ``torch.hub.load_state_dict_from_url(..., check_hash=True)`` verifies these digits. Of what the checkpoint says about itself
+    stays what OpenMMLab's tools read and what names no path: ``PUBLISHED``.
 
     Args:
         checkpoint: A checkpoint of a training.
@@ -91,18 +102,32 @@ def publish(checkpoint: str | os.PathLike[str], out: str | os.PathLike[str], tru
 
     Raises:
         FileNotFoundError, CheckpointError: The checkpoint is missing or unreadable.
-        ValueError: Another suffix.
+        ValueError: Another suffix, or a name in which torch.hub would take something else for the digits.
     """
-    weights, about = read_weights(checkpoint, trust)
-    kept = {name: json.dumps(about[name]) for name in ("dataset_meta", "epoch", "iter") if _is_plain(about.get(name))}
     out = Path(out)
-    path = out.with_name(f"{out.stem}-{checksum(weights)[:8]}{out.suffix}")
-    save_file(weights, path, {**kept, "csan_mm_version": __version__, "source": Path(checkpoint).name})
+    require_suffix(out)
+    if (found := HASH_REGEX.search(f"{out.stem}-00000000{out.suffix}")).start() < len(out.stem):
+        raise ArgumentError(
+            f"out={str(out)!r}: torch.hub would take {found.group(1)!r} in it for the file's checksum: take a name "
+            f"without '{found.group()}'"
+        )
+    weights, about = read_weights(checkpoint, trust)
+    kept = {name: _plain(about[name]) for name in PUBLISHED if _plain(about.get(name)) is not None}
+    kept |= {"csan_mm_version": __version__, "source": Path(checkpoint).name}
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out.parent, prefix=".publishing-") as folder:
+        written = Path(folder) / "weights"
+        write_weights(weights, written, out.suffix, kept)
+        digits = hashlib.sha256(written.read_bytes()).hexdigest()[:8]
+        path = out.with_name(f"{out.stem}-{digits}{out.suffix}")
+        with replacing(path) as temporary:
+            os.replace(written, temporary)
     return path
 
 
-def _is_plain(value: Any) -> bool:
+def _plain(value: Any) -> Any:
+    """Values as JSON has them, arrays as lists; None for what it has not."""
     try:
-        return value is not None and bool(json.dumps(value))
-    except TypeError:
-        return False
+        return json.loads(json.dumps(value, default=lambda array: array.tolist()))
+    except (TypeError, AttributeError):
+        return None

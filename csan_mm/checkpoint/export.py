@@ -19,6 +19,7 @@ from torch.utils._sympy.value_ranges import ValueRanges
 
 from csan_mm.checkpoint.files import replacing
 from csan_mm.common.errors import ArgumentError, UserError
+from csan_mm.common.install import install_command
 from csan_mm.layers.pooling import adaptive_pool
 
 Size = tuple[int, int, int]
@@ -101,7 +102,7 @@ def export_onnx(
         import onnxruntime
         import onnxscript  # noqa: F401 (torch's exporter needs it)
     except ImportError as error:
-        raise ImportError(f"{error.name} is missing: pip install 'csan_mm[export]'") from error
+        raise ImportError(f"{error.name} is missing: {install_command('export')}") from error
     with _evaluating(model), replacing(path) as temporary:
         program = capture(model)
         names = [f"output{i}" for i in range(len(program.graph_signature.user_outputs))]
@@ -168,6 +169,11 @@ def capture(model: nn.Module) -> ExportedProgram:
     Raises:
         ExportError: The network cannot be captured.
     """
+    if not hasattr(symbolic_config, "backed_size_oblivious"):
+        raise ExportError(
+            f"torch {torch.__version__} captures networks for the traced image size alone: export with a newer one, such as the "
+            f"tested one (`python -m csan_mm doctor` names it)"
+        )
     batch, height, width = TRACED_SIZE
     image = torch.zeros(batch, 3, height, width, device=next(model.parameters()).device)
     dynamic = {0: Dim.DYNAMIC, 2: Dim.DYNAMIC, 3: Dim.DYNAMIC}

@@ -1,7 +1,10 @@
 """Reading and writing weight files, without ever executing a pickle."""
 
 import argparse
+import builtins
 import hashlib
+import importlib
+import json
 import os
 import pickle
 import re
@@ -15,11 +18,14 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
-from csan_mm.checkpoint.old_torch import history_method, load_inert
 from csan_mm.common.errors import ArgumentError, CheckpointError
 
 #: Where the weights stand in the files people have, the averaged ones first; none of them: at top level.
 WRAPPERS = ("state_dict_ema", "model_ema", "state_dict", "model", "model_state")
+
+_WRITTEN_AS_JSON = ("dataset_meta", "epoch", "iter", "seed")
+
+_HISTORY_METHODS = ("min", "max", "current", "mean")
 
 _WRAPPING_PREFIX = re.compile(r"^(?:module\.|_orig_mod\.|backbone\.)+")
 
@@ -83,9 +89,15 @@ def checksum(state_dict: Mapping[str, Tensor]) -> str:
 def _metadata(path: str | os.PathLike[str], content: Any) -> dict[str, Any]:
     if Path(path).suffix == ".safetensors":
         with safetensors.safe_open(path, "pt") as file:
-            return dict(file.metadata() or {})
-    about = content.get("meta") if isinstance(content, Mapping) else None
-    return dict(about) if isinstance(about, Mapping) else {}
+            about = file.metadata() or {}
+    else:
+        meta = content.get("meta") if isinstance(content, Mapping) else None
+        about = meta if isinstance(meta, Mapping) else {}
+    # A .safetensors file has strings alone, and so had what earlier releases published as .pth.
+    return {
+        name: json.loads(value) if name in _WRITTEN_AS_JSON and isinstance(value, str) else value
+        for name, value in about.items()
+    }
 
 
 def strip_prefixes(state_dict: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -107,6 +119,10 @@ def safe_load(path: str | os.PathLike[str], trust: bool = False) -> Any:
         FileNotFoundError: There is no such file.
         CheckpointError: It is damaged, or it holds an object that only unpickling could make.
     """
+    if "://" in os.fspath(path):
+        raise CheckpointError(
+            f"{os.fspath(path)} is a URL, and a file is read here: fetch it first and give the file's path"
+        )
     path = Path(path)
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
@@ -119,8 +135,6 @@ def safe_load(path: str | os.PathLike[str], trust: bool = False) -> Any:
     try:
         if trust:
             return torch.load(path, map_location="cpu", weights_only=False)
-        if not hasattr(torch.serialization, "safe_globals"):  # torch before 2.5
-            return load_inert(path)
         with _inert_globals():
             return torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
@@ -131,29 +145,44 @@ def safe_load(path: str | os.PathLike[str], trust: bool = False) -> Any:
 
 
 def save_file(
-    state_dict: Mapping[str, Tensor], path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None
+    state_dict: Mapping[str, Tensor], path: str | os.PathLike[str], metadata: Mapping[str, Any] | None = None
 ) -> None:
     """Write weights so that a reader sees the whole file or none: a temporary name first, then a rename.
 
     Args:
         state_dict: Name -> tensor.
         path: Ends in .safetensors, .pth or .pt; a .pth holds ``dict(state_dict=..., meta=...)``.
-        metadata: Strings kept beside the weights, to which ``sha256``, the weights' checksum, is added. Default: none.
+        metadata: Plain data kept beside the weights, to which ``sha256``, the weights' checksum, is added; a .safetensors file
+            has strings alone, so what is none is written there as JSON. Default: none.
 
     Raises:
         ValueError: Another suffix.
     """
     path = Path(path)
-    if path.suffix not in (".safetensors", ".pth", ".pt"):
-        raise ArgumentError(f"path={str(path)!r}: a weight file ends in .safetensors, .pth or .pt")
-    tensors = {name: value.detach().cpu().contiguous().clone() for name, value in state_dict.items()}
-    about = {**(metadata or {}), "sha256": checksum(tensors)}
+    require_suffix(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary:
-        if path.suffix == ".safetensors":
-            safetensors.torch.save_file(tensors, temporary, metadata=about)
-        else:
-            torch.save({"state_dict": tensors, "meta": about}, temporary)
+        write_weights(state_dict, temporary, path.suffix, metadata)
+
+
+def require_suffix(path: Path) -> None:
+    """Raise an ArgumentError unless ``path`` ends as a file of :func:`save_file` does."""
+    if path.suffix not in (".safetensors", ".pth", ".pt"):
+        raise ArgumentError(f"path={str(path)!r}: a weight file ends in .safetensors, .pth or .pt")
+
+
+def write_weights(
+    state_dict: Mapping[str, Tensor], path: Path, suffix: str, metadata: Mapping[str, Any] | None = None
+) -> None:
+    """Write a file of the kind that ``suffix`` names; as .pth the same weights and metadata give the same bytes."""
+    tensors = {name: value.detach().cpu().contiguous().clone() for name, value in state_dict.items()}
+    about = {**(metadata or {}), "sha256": checksum(tensors)}
+    if suffix == ".safetensors":
+        strings = {name: value if isinstance(value, str) else json.dumps(value) for name, value in about.items()}
+        safetensors.torch.save_file(tensors, path, metadata=strings)
+    else:
+        with open(path, "wb") as file:  # given a path, torch writes its name into the file
+            torch.save({"state_dict": tensors, "meta": about}, file)
 
 
 @contextmanager
@@ -183,11 +212,26 @@ def _inert_globals() -> Any:
     import numpy as np
     from mmengine.logging import HistoryBuffer
 
-    core = getattr(np, "_core", None) or np.core
-    numpy_made = [core.multiarray._reconstruct, core.multiarray.scalar, np.ndarray, np.dtype]
+    core = importlib.import_module("numpy.core" if np.__version__.startswith("1.") else "numpy._core")
+    # Under both names, so that a numpy reads the files of the other kind too.
+    numpy_made: list[Any] = [
+        (getattr(core.multiarray, name), f"numpy.{package}.multiarray.{name}")
+        for name in ("_reconstruct", "scalar")
+        for package in ("core", "_core")
+    ]
+    numpy_made += [np.ndarray, np.dtype]
     numpy_types = [type(np.dtype(kind)) for kind in ("f4", "f8", "i4", "i8", "b1")]
     methods = (history_method, "builtins.getattr")
     return torch.serialization.safe_globals([argparse.Namespace, HistoryBuffer, methods, *numpy_made, *numpy_types])
+
+
+def history_method(owner: Any, name: str) -> Any:
+    """A history buffer refers to its own methods, which pickle writes as ``getattr(HistoryBuffer, name)``."""
+    from mmengine.logging import HistoryBuffer
+
+    if owner is not HistoryBuffer or name not in _HISTORY_METHODS:
+        raise pickle.UnpicklingError(f"GLOBAL getattr of {owner!r}")
+    return builtins.getattr(owner, name)
 
 
 def _refused(path: Path, found: str) -> str:

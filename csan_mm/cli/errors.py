@@ -31,7 +31,8 @@ def error_border(config: str, find_bad_image: Callable[[], str | None] | None = 
         sentence = _explain(error, config, find_bad_image)
         if sentence is None:
             raise
-        sys.stderr.write(f"error: {sentence}\n")
+        if not getattr(_user_error(error), "told_by_main", False):
+            sys.stderr.write(f"error: {sentence}\n")
         raise SystemExit(error.exit_code if isinstance(error, UserError) else 1) from None
 
 

@@ -188,7 +188,6 @@ class Predictor:
 def _dataset_meta(cfg: Config, about: dict[str, Any]) -> dict[str, Any]:
     """Class names and colours: the checkpoint's own, else the config's data set's."""
     stored = about.get("dataset_meta")
-    stored = json.loads(stored) if isinstance(stored, str) else stored
     dataset = cfg.test_dataloader.dataset
     known = getattr(DATASETS.get(dataset.type), "METAINFO", {})
     return {**known, **(dataset.get("metainfo") or {}), **(stored or {})}

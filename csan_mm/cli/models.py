@@ -28,7 +28,7 @@ def load_model(cfg: Config, checkpoint: str, trust: bool = False) -> tuple[nn.Mo
     cfg = cfg.copy()
     if "backbone" in cfg.model:
         cfg.model.backbone.init_cfg = None
-    model = build_model(cfg)
+    model = build_model(cfg, trust)
     try:
         model.load_state_dict({name.removeprefix("module."): value for name, value in weights.items()})
     except RuntimeError as error:

@@ -8,6 +8,7 @@ import torch
 from mmengine.runner import Runner
 from torch import Tensor
 
+from csan_mm.checkpoint.fetch import require_checkpoint
 from csan_mm.cli.data import require_data
 from csan_mm.cli.train import build_runner
 from csan_mm.common.config import load_config
@@ -31,8 +32,7 @@ def trained_runner(
     Raises:
         UserError: Config, checkpoint or data are missing.
     """
-    if not Path(checkpoint).is_file():
-        raise UserError(f"checkpoint {checkpoint} does not exist: check the path")
+    require_checkpoint(checkpoint)
     options = argparse.Namespace(config=config, cfg_options=list(cfg_options), work_dir=work_dir, launcher="none")
     cfg = load_config(options)
     cfg.load_from, cfg.resume, cfg.log_level = checkpoint, False, "WARNING"

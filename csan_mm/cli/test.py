@@ -6,6 +6,7 @@ from pathlib import Path
 from mmengine.config import Config, ConfigDict
 from mmengine.registry import METRICS
 
+from csan_mm.checkpoint.fetch import require_checkpoint
 from csan_mm.cli.data import find_bad_image, require_data
 from csan_mm.cli.errors import error_border
 from csan_mm.cli.launch import process_group
@@ -50,8 +51,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _require_test_settings(cfg: Config, args: argparse.Namespace) -> None:
-    if "://" not in args.checkpoint and not Path(args.checkpoint).is_file():
-        raise UserError(f"checkpoint {args.checkpoint} does not exist: check the path")
+    require_checkpoint(args.checkpoint)
     absent = [name for name in ("test_cfg", "test_dataloader", "test_evaluator") if cfg.get(name) is None]
     if absent:
         raise UserError(f"config {args.config} sets no {', '.join(absent)}: add what is to be tested")

@@ -11,7 +11,12 @@ class UserError(Exception):
     Args:
         message: The sentence, without "error:".
         exit_code: Of the process: 1 (default), or 2 where the command line itself is wrong.
+
+    Attributes:
+        told_by_main: Of several processes, the main one has the same error and says it. Default: False.
     """
+
+    told_by_main = False
 
     def __init__(self, message: str, exit_code: int = 1) -> None:
         super().__init__(message)

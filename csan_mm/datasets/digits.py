@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from csan_mm.common.errors import ArgumentError
+from csan_mm.common.install import install_command
 
 from .digits_layout import Placed, place_digits, tight_box, visible_masks
 from .digits_render import background, paste
@@ -77,7 +78,7 @@ def load_sources() -> Sources:
     try:
         from sklearn.datasets import load_digits, load_sample_images
     except ImportError as error:
-        raise ImportError("the digits data set needs scikit-learn: pip install csan_mm[digits]") from error
+        raise ImportError(f"the digits data set needs scikit-learn: {install_command('digits')}") from error
     digits = load_digits()
     ink = np.round(digits.images * (255 / 16)).astype(np.uint8)  # 0..16 -> 0..255
     return Sources(ink, digits.target, tuple(load_sample_images().images))

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from csan_mm.common.findings import Finding, Severity
+from csan_mm.common.install import PIP, install_command
 from csan_mm.doctor.environment import Environment
 
 #: What the tests ran with: the versions of requirements/constraints.txt.
@@ -23,7 +24,7 @@ TESTED = {
 TESTED_PYTHON = (3, 11)
 
 #: Oldest supported versions, as in pyproject.toml.
-OLDEST = {"python": "3.10", "torch": "2.1", "torchvision": "0.16", "timm": "1.0", "safetensors": "0.4"}
+OLDEST = {"python": "3.10", "torch": "2.6", "torchvision": "0.21", "timm": "1.0.12", "safetensors": "0.4.3"}
 
 #: Import name -> distribution, in the maintained line and in the original one.
 ONEDL = {
@@ -43,14 +44,12 @@ OPENMMLAB = {
 #: Other distributions that own ``mmcv``: without operators, and of OpenMMLab 1.x.
 OTHER_MMCV = ("mmcv-lite", "mmcv-full")
 
-PIP = "python -m pip"
-
 
 def check_python(env: Environment) -> Iterator[Finding]:
     """Python itself."""
     version = ".".join(map(str, env.python_version))
     if as_numbers(version) < as_numbers(OLDEST["python"]):
-        cure = f"python{OLDEST['python']} -m venv .venv && .venv/bin/python -m pip install 'csan_mm[onedl]'"
+        cure = f"python{OLDEST['python']} -m venv .venv && .venv/bin/python -m pip install '.[onedl]' (in a clone of csan_mm)"
         yield Finding(Severity.FAULT, f"python {version}", f"is older than {OLDEST['python']}", cure)
     elif env.python_version == TESTED_PYTHON:
         yield Finding(Severity.OK, f"python {version}", "is the tested version")
@@ -64,7 +63,8 @@ def check_packages(env: Environment) -> Iterator[Finding]:
     for name in ("torch", "torchvision", "numpy", "timm", "safetensors"):
         version = env.version(name)
         if version is None:
-            yield Finding(Severity.FAULT, name, "is not installed", f"{PIP} install 'csan_mm[onedl]'")
+            wanted = f"'{name}>={OLDEST[name]}'" if name in OLDEST else name
+            yield Finding(Severity.FAULT, name, "is not installed", f"{PIP} install {wanted}")
         elif as_numbers(version) < as_numbers(OLDEST.get(name, "0")):
             cure = f"{PIP} install '{name}>={OLDEST[name]}'"
             yield Finding(Severity.FAULT, f"{name} {version}", f"is older than {OLDEST[name]}", cure)
@@ -83,7 +83,7 @@ def check_lines(env: Environment) -> Iterator[Finding]:
         yield Finding(Severity.FAULT, f"{', '.join(openmmlab)} and {', '.join(onedl)}", says, cure)
         return
     if "mmcv-full" in openmmlab:
-        cure = f"{PIP} uninstall -y mmcv-full && {PIP} install 'csan_mm[openmmlab]'"
+        cure = f"{PIP} uninstall -y mmcv-full && {install_command('openmmlab')}"
         yield Finding(Severity.FAULT, "mmcv-full", "is of OpenMMLab 1.x; csan_mm needs 2.x", cure)
         return
     line, extra = (OPENMMLAB, "openmmlab") if openmmlab else (ONEDL, "onedl")
@@ -102,7 +102,7 @@ def _check_member(env: Environment, module: str, name: str, extra: str) -> Itera
     uses = {"mmdet": "detection", "mmseg": "segmentation", "mmpretrain": "classification"}
     says = "is not installed" if needed else f"is not installed: no {uses[module]} configs"
     severity = Severity.FAULT if needed else Severity.WARNING
-    yield Finding(severity, name, says, f"{PIP} install 'csan_mm[{extra}]'")
+    yield Finding(severity, name, says, install_command(extra))
 
 
 def compared(name: str, version: str) -> Finding:

@@ -4,14 +4,14 @@ import logging
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from mmengine.config import Config
-from mmengine.dist import broadcast_object_list, is_main_process
 from mmengine.logging import print_log
 from mmengine.runner import CheckpointLoader
 
 from csan_mm.checkpoint import CheckpointError, safe_load
+from csan_mm.checkpoint.fetch import safe_loaders
+from csan_mm.common.processes import decided_by_main
 
 #: The file in a work dir in which mmengine writes the path of its last checkpoint, as it was then.
 POINTER = "last_checkpoint"
@@ -23,22 +23,16 @@ _TRAINING = ("state_dict", "meta", "message_hub", "optimizer")
 
 
 def read_checkpoints_safely(trust: bool = False) -> None:
-    """Let mmengine read local checkpoint files as ``csan_mm.checkpoint.safe_load`` does, for the rest of this process.
+    """Let mmengine read checkpoints as ``csan_mm.checkpoint.safe_load`` does, for the rest of this process.
 
-    mmengine itself unpickles whatever a weights-only reader refuses.
+    mmengine itself unpickles whatever a weights-only reader refuses. This holds for paths and for every scheme it knows; what
+    has to be fetched is fetched first.
 
     Args:
         trust: Unpickle them all the same. Default: False.
     """
-
-    def load_from_local(filename: str, map_location: Any) -> Any:
-        """mmengine's loader interface; everything comes to the CPU first, and moves with the parameters it belongs to."""
-        content = safe_load(Path(filename).expanduser(), trust)
-        if not isinstance(content, dict):
-            raise CheckpointError(f"{filename} holds a {type(content).__name__} and no weights by name")
-        return content
-
-    CheckpointLoader.register_scheme(prefixes="", loader=load_from_local, force=True)
+    for prefix, loader in safe_loaders(trust).items():
+        CheckpointLoader.register_scheme(prefixes=prefix, loader=loader, force=True)
 
 
 def choose_checkpoint(cfg: Config, resume: str | None, trust: bool = False) -> None:
@@ -112,21 +106,17 @@ def require_training(path: Path, trust: bool = False) -> None:
 
 
 def _agreed(resume: str, work_dir: Path, trust: bool) -> str | None:
-    """The main process decides and tells the others, its errors too, so that none waits for one that stopped."""
-    decision: list[Any] = [None]
-    if is_main_process():
-        try:
-            if resume == "auto":
-                decision = [find_resumable(work_dir, trust)]
-            else:
-                require_training(Path(resume), trust)
-                decision = [Path(resume)]
-        except CheckpointError as error:
-            decision = [error]
-    broadcast_object_list(decision)
-    found = decision[0]
-    if isinstance(found, Exception):
-        raise found
+    """The main process decides and tells the others."""
+
+    def decide() -> Path | None:
+        if resume == "auto":
+            return find_resumable(work_dir, trust)
+        if "://" in resume:
+            raise CheckpointError(f"--resume {resume}: a training goes on from a file: fetch it and give its path")
+        require_training(Path(resume), trust)
+        return Path(resume)
+
+    found = decided_by_main(decide)
     if found is not None and not found.is_file():
         raise CheckpointError(f"{found} is not there on every node: put the work dir on a disk that all of them share")
     return None if found is None else str(found)

@@ -6,6 +6,8 @@
 from importlib import import_module
 from typing import Any
 
+from csan_mm.common.install import install_command
+
 #: Name of a head -> its file in this folder, and the package it needs.
 HEADS = {
     "CBTHead": ("cbt_head", "mmseg"),
@@ -30,5 +32,5 @@ def __getattr__(name: str) -> Any:
         if (error.name or "").split(".")[0] != package:
             raise
         raise ImportError(
-            f"{name} is a head for {package}, which is not installed: csan_mm[onedl] and csan_mm[openmmlab] bring it"
+            f"{name} is a head for {package}, which is not installed: {install_command('onedl')}"
         ) from error

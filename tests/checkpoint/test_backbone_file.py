@@ -1,8 +1,10 @@
 """A backbone taken out of a whole model's checkpoint, and checkpoints made ready for others."""
 
+import hashlib
 import json
 import re
 
+import numpy as np
 import pytest
 import safetensors
 import torch
@@ -12,6 +14,9 @@ from mmengine.registry import MODELS
 from csan_mm.backbones import SwinCSaN
 from csan_mm.checkpoint import CheckpointError, load_file, save_file
 from csan_mm.checkpoint.backbone_file import export_backbone, publish
+from csan_mm.checkpoint.files import read_weights
+from csan_mm.common.errors import ArgumentError
+from csan_mm.common.settings import without_init_cfg
 
 BACKBONE = {
     "type": "csan_mm.SwinCSaN",
@@ -31,7 +36,11 @@ def trained(tmp_path):
     content = {
         "state_dict": {**state, "bbox_head.weight": torch.ones(3)},
         "optimizer": {"state": {}},
-        "meta": {"epoch": 12},
+        "meta": {
+            "epoch": 12,
+            "cfg": "work_dir = '/home/someone/run'",
+            "dataset_meta": {"classes": ("a", "b"), "palette": np.array([[1, 2, 3], [4, 5, 6]])},
+        },
     }
     torch.save(content, tmp_path / "epoch_12.pth")
     return tmp_path / "epoch_12.pth", backbone
@@ -74,11 +83,63 @@ def test_another_config_and_a_file_without_backbone_are_named(trained, tmp_path)
     assert not list(tmp_path.glob("swin*"))
 
 
-def test_publishing_leaves_weights_and_a_checksum_in_the_name(trained, tmp_path):
-    path = publish(trained[0], tmp_path / "retinanet.pth")
-    assert re.fullmatch(r"retinanet-[0-9a-f]{8}\.pth", path.name)
-    content = torch.load(path, weights_only=True)
+def test_publishing_leaves_weights_and_the_file_s_checksum_in_the_name(trained, tmp_path):
+    for suffix in (".pth", ".safetensors"):
+        path = publish(trained[0], tmp_path / f"retinanet{suffix}")
+        digits = hashlib.sha256(path.read_bytes()).hexdigest()[:8]
+        assert path.name == f"retinanet-{digits}{suffix}"
+        if suffix == ".pth":  # safetensors orders its metadata as it happens
+            assert publish(trained[0], tmp_path / f"retinanet{suffix}") == path
+        assert read_weights(path)[1]["epoch"] == 12
+        assert read_weights(path)[1]["dataset_meta"] == {"classes": ["a", "b"], "palette": [[1, 2, 3], [4, 5, 6]]}
+    assert {file.suffix for file in tmp_path.iterdir()} == {".pth", ".safetensors"}
+    content = torch.load(next(tmp_path.glob("retinanet-*.pth")), weights_only=True)
     assert set(content) == {"state_dict", "meta"}
-    assert content["meta"]["epoch"] == "12"
-    assert content["meta"]["sha256"].startswith(path.stem[-8:])
-    assert publish(trained[0], tmp_path / "retinanet.pth") == path
+    assert content["meta"]["dataset_meta"]["classes"] == ["a", "b"]
+    assert "/home/someone" not in repr(content["meta"])
+
+
+def test_a_published_safetensors_file_can_be_published_as_pth(trained, tmp_path):
+    first = publish(trained[0], tmp_path / "model.safetensors")
+    second = torch.load(publish(first, tmp_path / "model.pth"), weights_only=True)
+    assert second["meta"]["dataset_meta"]["classes"] == ["a", "b"]
+    assert second["meta"]["epoch"] == 12
+
+
+def test_torch_hub_verifies_the_digits(trained, tmp_path, monkeypatch):
+    monkeypatch.setattr(torch.hub, "_hub_dir", str(tmp_path / "hub"))
+    path = publish(trained[0], tmp_path / "model_v1.5.pth")
+    content = torch.hub.load_state_dict_from_url(path.as_uri(), check_hash=True, weights_only=True)
+    assert "bbox_head.weight" in content["state_dict"]
+    wrong = path.rename(tmp_path / "model_v1.5-01234567.pth")
+    with pytest.raises(RuntimeError, match="invalid hash value"):
+        torch.hub.load_state_dict_from_url(wrong.as_uri(), check_hash=True, weights_only=True)
+
+
+@pytest.mark.parametrize(("name", "taken"), [("swin-1.5.pth", "'1'"), ("swin-.pth", None), ("a-b.c-d.pth", "'b'")])
+def test_names_in_which_torch_hub_would_find_other_digits_are_refused(trained, tmp_path, name, taken):
+    if taken is None:
+        assert publish(trained[0], tmp_path / name).is_file()
+        return
+    with pytest.raises(ArgumentError, match=f"out=.*torch.hub would take {taken}"):
+        publish(trained[0], tmp_path / name)
+    assert [path.name for path in tmp_path.iterdir()] == ["epoch_12.pth"]
+
+
+def test_another_suffix_is_refused(trained, tmp_path):
+    with pytest.raises(ArgumentError, match=r"ends in \.safetensors, \.pth or \.pt"):
+        publish(trained[0], tmp_path / "model.zip")
+
+
+def test_saved_backbones_name_no_file_of_this_machine(tmp_path):
+    """init_cfg.checkpoint went into config.json; a mixer's or a norm's settings may have one too."""
+    settings = {name: value for name, value in BACKBONE.items() if name != "type"}
+    backbone = SwinCSaN(**settings, init_cfg={"type": "csan_mm.Pretrained", "checkpoint": "/home/someone/swin.pth"})
+    backbone.save_pretrained(tmp_path / "hub")
+    for path in (tmp_path / "hub").iterdir():
+        assert b"/home/someone" not in path.read_bytes()
+    again = SwinCSaN.from_pretrained(tmp_path / "hub")
+    assert again.state_dict().keys() == backbone.state_dict().keys()
+    assert again.init_cfg is None
+    inner = {"arch": [{"init_cfg": {"checkpoint": "/home/someone"}, "depth": 2}], "kappa": "bounded"}
+    assert without_init_cfg(inner) == {"arch": [{"depth": 2}], "kappa": "bounded"}

@@ -1,5 +1,6 @@
 """Resuming: which checkpoint is taken, and that files are read without executing anything."""
 
+import errno
 import logging
 import os
 import pickle
@@ -13,6 +14,7 @@ from mmengine.runner import CheckpointLoader
 from mmengine.runner.checkpoint import _load_checkpoint
 
 from csan_mm.checkpoint import CheckpointError
+from csan_mm.common.errors import UserError
 from csan_mm.engine.resume import choose_checkpoint, find_resumable, read_checkpoints_safely
 
 
@@ -147,12 +149,13 @@ def test_nothing_to_resume_from_starts_with_the_config_s_weights(tmp_path):
 def test_other_processes_do_as_the_main_one_decided(work_dir, monkeypatch, decided):
     """This one would have taken epoch_10."""
 
-    def receive(decision: list) -> None:
-        assert decision == [None]
-        decision[0] = work_dir / decided if isinstance(decided, str) else decided
+    def receive(outcome: list) -> None:
+        assert outcome == [None, None]
+        failed = isinstance(decided, Exception)
+        outcome[:] = [None, decided] if failed else [decided and work_dir / decided, None]
 
-    monkeypatch.setattr("csan_mm.engine.resume.is_main_process", lambda: False)
-    monkeypatch.setattr("csan_mm.engine.resume.broadcast_object_list", receive)
+    monkeypatch.setattr("csan_mm.common.processes.is_main_process", lambda: False)
+    monkeypatch.setattr("csan_mm.common.processes.broadcast_object_list", receive)
     cfg = Config({"work_dir": str(work_dir)})
     if isinstance(decided, Exception):
         with pytest.raises(CheckpointError, match="all are damaged"):
@@ -166,13 +169,9 @@ def test_other_processes_do_as_the_main_one_decided(work_dir, monkeypatch, decid
             choose_checkpoint(cfg, "auto")
 
 
-@pytest.fixture(params=["weights-only", "old torch"])
-def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both ways to read, on whatever torch is here."""
-    if request.param == "old torch":
-        monkeypatch.delattr(torch.serialization, "safe_globals", raising=False)
-    elif not hasattr(torch.serialization, "safe_globals"):
-        pytest.skip("this torch has no list of safe globals")
+@pytest.fixture
+def reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """mmengine reads as our tools let it."""
     monkeypatch.setattr(CheckpointLoader, "_schemes", dict(CheckpointLoader._schemes))
     read_checkpoints_safely()
 
@@ -211,3 +210,22 @@ class Reaching:
 def test_getattr_reaches_no_further_than_a_history_buffer_s_methods(work_dir):
     with pytest.raises(CheckpointError, match="getattr"):
         _load_checkpoint(str(write(work_dir / "epoch_10.pth", meta=Reaching())))
+
+
+@pytest.mark.parametrize("failing", ["pointer", "checkpoint"])
+def test_a_disk_that_fails_under_the_main_process_ends_all_with_one_sentence(work_dir, monkeypatch, failing):
+    """Before, the others waited for what the main process would say until the group's timeout."""
+    sent = []
+    monkeypatch.setattr("csan_mm.common.processes.broadcast_object_list", sent.extend)
+    error = OSError(errno.EIO, "Input/output error", str(work_dir / "epoch_10.pth"))
+
+    def fail(*args: object, **kwargs: object) -> None:
+        raise error
+
+    if failing == "pointer":
+        monkeypatch.setattr(Path, "read_text", fail)
+    else:
+        monkeypatch.setattr("csan_mm.engine.resume.safe_load", fail)
+    with pytest.raises(UserError, match=r"epoch_10\.pth: Input/output error: check"):
+        choose_checkpoint(Config({"work_dir": str(work_dir)}), "auto")
+    assert isinstance(sent[1], UserError)

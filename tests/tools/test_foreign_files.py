@@ -3,12 +3,16 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 import torch
 from conftest import CONFIGS, FAMILIES, TINY, TOOLS
+from mmengine.runner import CheckpointLoader
 from PIL import Image
 
 import csan_mm
@@ -94,6 +98,34 @@ def test_every_tool_refuses_and_names_the_way_around(tool, training, evil, tmp_p
     assert (tmp_path / "ran").is_dir(), trusted.err  # so the file does run something
     if entry not in ("coding rate", "noise"):  # which go on to say that this model has no such mixer
         assert trusted.code == 0, trusted.err
+
+
+@pytest.fixture
+def url(evil: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The same file from a server on this machine; mmengine's loaders come back afterwards."""
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setattr(torch.hub, "_hub_dir", str(evil.parent / "hub"))
+    monkeypatch.setattr(CheckpointLoader, "_schemes", dict(CheckpointLoader._schemes))
+    handler = partial(SimpleHTTPRequestHandler, directory=evil.parent)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/iter_1.pth"
+        server.shutdown()
+
+
+@pytest.mark.parametrize("entry", [entry for entry in ENTRIES if entry != "resume the last"])
+def test_every_tool_refuses_it_as_a_url_too(tool, training, url, tmp_path, entry):
+    """Those that fetch read safely; the others say that a URL is no file."""
+    ended = tool(*ENTRIES[entry](training[0], url, tmp_path))
+    assert ended.code == 1
+    (line,) = [line for line in ended.err.splitlines() if line.startswith("error: ")]
+    fetched = (tmp_path / "work" / "hub" / "checkpoints" / "iter_1.pth").is_file()
+    assert ("os.makedirs" in line) if fetched else (url in line and "fetch it" in line)
+    assert not (tmp_path / "ran").exists()
+    if entry in ("load_from", "mmengine's Pretrained", "test", "noise"):
+        assert fetched
+        assert tool(*ENTRIES[entry](training[0], url, tmp_path), "--trust").code == 0
+        assert (tmp_path / "ran").is_dir()
 
 
 @pytest.mark.parametrize("how", ["init_cfg", "get_backbone"])
