@@ -81,9 +81,19 @@ BACKBONES = {
     "vit-s_cbt": {1: 21_665_664 + 828 * 384},
     "vit-b_cbt": {1: 85_798_656 + 828 * 768},
     "vit-l_cbt": {1: 303_301_632 + 1404 * 1024},
-    # ViT-B with two of four projections per block, no bias of the first three, and two step sizes per head.
-    "vit-cbsa-b": {1: 85_798_656 - 12 * (2 * 768**2 + 3 * 768 - 2 * 12)},
-    "vit-cbsa-nc-b": {1: 85_798_656 - 12 * (2 * 768**2 + 3 * 768 - 2 * 12)},
+    # CBSA's form of a ViT, linear attention on its weights and the ViT itself: timm's counts without head; positions of 24 x 24
+    # at 384 pixels.
+    **{
+        f"vit-{kind}-{size}{ending}": {1: count + extra * width}
+        for kind in ("cbsa", "cbsa-nc", "linear", "tuned")
+        for size, count, width in (
+            ("t", 5_524_416, 192),
+            ("s", 21_665_664, 384),
+            ("b", 85_798_656, 768),
+            ("l", 303_301_632, 1024),
+        )
+        for ending, extra in (("", 0), ("_8xb64_in1k-384px", 380))
+    },
     # Under the decoder images are twice as large: positions of 8 x 8 in place of 4 x 4.
     "vit-c64": {1: 216_640},
     "vit-c64_cbt": {1: 216_640 + 192 * 64},
@@ -191,7 +201,7 @@ def test_backbone_is_the_one_it_names(path: Path) -> None:
 
 def expected_parameters(path: Path, outputs: int) -> int:
     """The count of the longest variant's name that the config's name contains."""
-    variant = max((name for name in BACKBONES if f"{name}_" in path.stem), key=len)
+    variant = max((name for name in BACKBONES if f"{name}_" in f"{path.stem}_"), key=len)
     return BACKBONES[variant][outputs]
 
 

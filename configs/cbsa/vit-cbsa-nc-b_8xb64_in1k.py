@@ -1,6 +1,10 @@
-# As vit-cbsa-b_8xb64_in1k.py, without contraction (agent attention).
-# Paper:    CBSA, NeurIPS 2025: -
+# ViT-B/16 pre-trained on ImageNet-21K and tuned on ImageNet-1K, fine-tuned there once more with
+# its attention in CBSA's form without contraction (agent attention), at 224 pixels.
+# Paper:    CBSA, NeurIPS 2025: 80.9 top-1 (read from a figure, so approximate)
 # Measured: -
-# Command:  tools/dist_train.sh configs/cbsa/vit-cbsa-nc-b_8xb64_in1k.py 8
+# Recipe:   the authors' (512 images, AMP, everything decays; random resized crop and flip only)
+# Weights:  timm's vit_base_patch16_224.augreg_in21k_ft_in1k.safetensors, head included, in checkpoints/ or
+#           $CSAN_MM_WEIGHTS; nothing is downloaded
+# Command:  tools/dist_train.sh configs/cbsa/vit-cbsa-nc-b_8xb64_in1k.py 8 --amp
 _base_ = './vit-cbsa-b_8xb64_in1k.py'
 model = dict(backbone=dict(mixer=dict(contraction=False)))

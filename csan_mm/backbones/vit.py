@@ -14,13 +14,13 @@ from torch import Tensor, nn
 from csan_mm.backbones.base import drop_path_rates, resolve_arch
 from csan_mm.backbones.isotropic import IsotropicBackbone, refit_positions, resized_positions
 from csan_mm.common.checks import check_choice
-from csan_mm.common.errors import ArgumentError
+from csan_mm.common.errors import ArgumentError, CheckpointError
 from csan_mm.layers.mlp import Mlp
 from csan_mm.layers.padding import cells
 from csan_mm.layers.patches import PatchEmbed
 from csan_mm.layers.windows import WindowGrid
-from csan_mm.mixers.base import TokenMixer
 from csan_mm.mixers.build import build_mixer, widened
+from csan_mm.mixers.subspace import SubspaceMixer
 from csan_mm.registry import MODELS
 
 NORM_EPS = 1e-6
@@ -232,17 +232,20 @@ class ViTCSaN(IsotropicBackbone):
         return {name for name in ("pos_embed", "cls_token", "reg_token") if getattr(self, name) is not None}
 
     def adapt_state_dict(self, state: dict[str, Tensor]) -> tuple[dict[str, Tensor], list[str]]:
-        """Resize positions, leave out prefix tokens this backbone does not have, and let mixers adapt plain attention."""
+        """Resize positions and leave out prefix tokens this backbone does not have.
+
+        Raises:
+            CheckpointError: Weights of query, key and value for a mixer that has one projection in their place.
+        """
+        for name, module in self.named_modules():
+            if isinstance(module, SubspaceMixer) and f"{name}.qkv.weight" in state:
+                raise CheckpointError(
+                    f"the weights have q, k and v and {type(module).__name__} has one projection in their place: take "
+                    f"mixer='cbsa-adapted', which keeps all weights of a softmax attention"
+                )
         own = self.state_dict()
         state = {name: value for name, value in state.items() if name in own or name not in ("cls_token", "reg_token")}
-        state, notes = self._adapt_positions(state)
-        num_tokens = self.num_prefix + self.source_grid[0] * self.source_grid[1]
-        adapted = []
-        for name, module in self.named_modules():
-            if isinstance(module, TokenMixer):
-                state, changed = module.adapt_state_dict(state, f"{name}.", num_tokens)
-                adapted += [type(module).__name__] * changed
-        return state, [*notes, f"adapted {len(adapted)} attentions to {adapted[0]}"] if adapted else notes
+        return self._adapt_positions(state)
 
     def _adapt_positions(self, state: dict[str, Tensor]) -> tuple[dict[str, Tensor], list[str]]:
         table = state.get("pos_embed")

@@ -8,8 +8,9 @@ from mmengine.logging import print_log
 from mmengine.model import update_init_info
 from torch import Tensor, nn
 
-from csan_mm.checkpoint.convert import OUTPUT_PARTS, SOURCES, convert_state_dict, left_out
+from csan_mm.checkpoint.convert import OUTPUT_PARTS, SOURCES, check_source, convert_state_dict, left_out
 from csan_mm.checkpoint.files import CheckpointError, load_file
+from csan_mm.common.checks import check_choice
 from csan_mm.common.errors import ArgumentError
 from csan_mm.registry import WEIGHT_INITIALIZERS
 
@@ -26,9 +27,10 @@ class Pretrained:
         min_match: Stop when less than this share of names fits, the expected differences (heads, output norms, what a
             plain network lacks) not counted. Default: 0.95.
         trust: Unpickle a file that cannot be read otherwise, which runs the code in it. Default: False.
+        part: 'backbone', or 'head' to load a head from the same file, as :func:`convert_state_dict` does. Default: 'backbone'.
 
     Raises:
-        ValueError: ``source`` or ``min_match`` is out of range.
+        ValueError: ``source``, ``part`` or ``min_match`` is out of range.
         FileNotFoundError, CheckpointError: On loading: the file is missing, unreadable, or of another architecture.
 
     Example:
@@ -37,23 +39,34 @@ class Pretrained:
     """
 
     def __init__(
-        self, checkpoint: str, source: str | None = None, min_match: float = 0.95, trust: bool = False
+        self,
+        checkpoint: str,
+        source: str | None = None,
+        min_match: float = 0.95,
+        trust: bool = False,
+        part: str = "backbone",
     ) -> None:
         if source is not None and source not in SOURCES:
             raise ArgumentError(
                 f"source={source!r} is unknown: take one of {', '.join(SOURCES)}, or None for csan_mm's own names"
             )
+        check_choice("part", part, ("backbone", "head"))
+        if part == "head":
+            if source is None:
+                raise ArgumentError("part='head' needs source=, which says under what names a file keeps its head")
+            check_source(source, part)
         if not 0 <= min_match <= 1:
             raise ArgumentError(f"min_match={min_match!r} is a share: take a number from 0 to 1")
         self.checkpoint = checkpoint
         self.source = source
         self.min_match = min_match
         self.trust = trust
+        self.part = part
 
     def __call__(self, module: nn.Module) -> None:
         """Load the weights into a backbone."""
         weights = load_file(self.checkpoint, self.trust)
-        state = weights if self.source is None else convert_state_dict(weights, self.source)
+        state = weights if self.source is None else convert_state_dict(weights, self.source, self.part)
         notes = []
         if hasattr(module, "adapt_state_dict"):
             state, notes = module.adapt_state_dict(state)

@@ -45,6 +45,11 @@ def from_timm(state: StateDict) -> StateDict:
     return {name: value for name, value in state.items() if _BODY.match(name)}
 
 
+def head_from_timm(state: StateDict) -> StateDict:
+    """The linear layer of either file's classifier under the names of mmpretrain's LinearClsHead."""
+    return {name.replace("head.", "fc.", 1): state[name] for name in ("head.weight", "head.bias") if name in state}
+
+
 def from_openmmlab(state: StateDict) -> StateDict:
     """mmpretrain's file: other names."""
     renamed = {}

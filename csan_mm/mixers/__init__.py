@@ -3,6 +3,7 @@
 from csan_mm.mixers.base import TokenMixer
 from csan_mm.mixers.build import build_mixer
 from csan_mm.mixers.cbsa import CBSA
+from csan_mm.mixers.cbsa_adapted import AdaptedCBSA
 from csan_mm.mixers.csan import CSaN
 from csan_mm.mixers.linear import LinearAttention
 from csan_mm.mixers.mala import MALA
@@ -15,6 +16,7 @@ __all__ = [
     "MALA",
     "MSSA",
     "TSSA",
+    "AdaptedCBSA",
     "CSaN",
     "LinearAttention",
     "SoftmaxAttention",

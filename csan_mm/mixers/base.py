@@ -121,21 +121,6 @@ class TokenMixer(nn.Module):
         bias = mask.expand(-1, self.num_heads, -1, -1) if bias is None else bias + mask  # (nW, H, N, N)
         return bias.repeat(batch // bias.shape[0], 1, 1, 1)
 
-    def adapt_state_dict(
-        self, state: dict[str, Tensor], prefix: str, num_tokens: int
-    ) -> tuple[dict[str, Tensor], bool]:
-        """Bring weights of another kind of attention into this mixer's form, where it has a way to.
-
-        Args:
-            state: A whole backbone's weights.
-            prefix: What stands before this mixer's names in it, such as 'blocks.0.attn.'.
-            num_tokens: N in the images the backbone is made for.
-
-        Returns:
-            The weights, and whether they were changed.
-        """
-        return state, False
-
 
 def merge_heads(x: Tensor) -> Tensor:
     """(B, H, N, d) -> (B, N, H * d)."""

@@ -25,13 +25,12 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from csan_mm.common.errors import ArgumentError
-from csan_mm.layers.pooling import adaptive_pool
 from csan_mm.mixers.base import merge_heads
+from csan_mm.mixers.representatives import pool_tokens, resolve_rep_grid
 from csan_mm.mixers.subspace import SubspaceMixer
 from csan_mm.registry import MIXERS
 
 REPRESENTATIVES = ("pooled", "learned", "tokens", "channels")
-REP_GRID = (8, 8)
 
 
 class Trace(NamedTuple):
@@ -50,13 +49,13 @@ class CBSA(SubspaceMixer):
     Args:
         embed_dims: C.
         num_heads: H.
-        window_size: Accepted from windowed backbones; there is no bias to size. Default: None.
+        window_size: Accepted from windowed backbones, for the size of the grid; there is no bias. Default: None.
         qkv_bias: Must be False, see :class:`SubspaceMixer`, like the next. Default: False.
         inner_dims: H p. Default: ``embed_dims``.
         representatives: What they start from: 'pooled' from the tokens of the grid, 'learned', the 'tokens' themselves (MSSA) or
             one fixed unit vector per channel of a head ('channels': channel attention). Default: 'pooled'.
         rep_grid: Rows and columns of 'pooled' ones; of 'learned' ones the product is the number. One number stands for both.
-            Default: 8 x 8. The other two have no choice: leave it ``None``.
+            Default: 8 x 8, in smaller windows one per token. The other two have no choice: leave it ``None``.
         contraction: Whether representatives are contracted; without, dR = rep (agent attention). Default: True.
         legacy_pooling: Pool the first tokens of the sequence in place of the grid's: with a class token in front, that is the
             class token in and the last patch out. The published classification weights were trained so. Default: False.
@@ -80,8 +79,8 @@ class CBSA(SubspaceMixer):
         super().__init__(embed_dims, num_heads, window_size, qkv_bias, inner_dims)
         self._check(representatives, rep_grid, legacy_pooling)
         self.representatives = representatives
-        rep_grid = REP_GRID if rep_grid is None else rep_grid
-        self.rep_grid = (rep_grid, rep_grid) if isinstance(rep_grid, int) else tuple(rep_grid)
+        # Only pooled representatives are places of a window.
+        self.rep_grid = resolve_rep_grid(rep_grid, window_size if representatives == "pooled" else None)
         self.contraction = contraction
         self.legacy_pooling = legacy_pooling
         head_dims = self.inner_dims // num_heads
@@ -98,12 +97,8 @@ class CBSA(SubspaceMixer):
             raise ArgumentError(
                 f"representatives={representatives!r} is unknown: take one of {', '.join(REPRESENTATIVES)}"
             )
-        if rep_grid is not None:
-            sides = (rep_grid,) if isinstance(rep_grid, int) else tuple(rep_grid)
-            if representatives in ("tokens", "channels"):
-                raise ArgumentError(f"rep_grid={rep_grid!r}: the number of {representatives!r} is given, leave it None")
-            if len(sides) > 2 or not all(isinstance(side, int) and side > 0 for side in sides):
-                raise ArgumentError(f"rep_grid={rep_grid!r}: take one number of cells, or (rows, columns), from 1 up")
+        if rep_grid is not None and representatives in ("tokens", "channels"):
+            raise ArgumentError(f"rep_grid={rep_grid!r}: the number of {representatives!r} is given, leave it None")
         if legacy_pooling and representatives != "pooled":
             raise ArgumentError(
                 f"legacy_pooling=True pools, and representatives={representatives!r} do not: set one of them back"
@@ -122,18 +117,12 @@ class CBSA(SubspaceMixer):
         y = contracted if coefficients is None else coefficients.transpose(-2, -1) @ contracted  # (B, H, N, p)
         return self.to_out(merge_heads(self.step_x * y))
 
-    def count_representatives(self, num_tokens: int) -> int:
-        """m, for N tokens."""
-        counts = {"tokens": num_tokens, "channels": self.inner_dims // self.num_heads}
-        return counts.get(self.representatives, self.rep_grid[0] * self.rep_grid[1])
-
     def trace(self, x: Tensor, grid: tuple[int, int] | None = None) -> Trace:
         """All up to the broadcast, for :meth:`forward` and for pictures."""
-        projected = self.proj(x)  # (B, N, H * p)
-        w = self.split_heads(projected)
+        w = self.split_heads(self.proj(x))  # (B, H, N, p)
         coefficients, rep = None, w
         if self.representatives != "tokens":
-            start = self.start(projected, grid)
+            start = self.start(w, grid)
             coefficients = ((start * self.scale) @ w.transpose(-2, -1)).softmax(dim=-1)
             rep = start
         rep = rep + self.step_rep * (w if coefficients is None else coefficients @ w)
@@ -149,49 +138,16 @@ class CBSA(SubspaceMixer):
         A = S if coefficients is None else coefficients
         return A, ((rep * self.scale) @ rep.transpose(-2, -1)).softmax(dim=-1) if self.contraction else S
 
-    def start(self, projected: Tensor, grid: tuple[int, int] | None) -> Tensor:
-        """Representatives before the extraction, (B or 1, H, m, p), from the projected tokens (B, N, H * p)."""
+    def start(self, w: Tensor, grid: tuple[int, int] | None) -> Tensor:
+        """Representatives before the extraction, (B or 1, H, m, p), from the projected tokens (B, H, N, p)."""
         if self.representatives == "learned":
             return self.reps.unsqueeze(0)
         if self.representatives == "channels":
-            head_dims = self.inner_dims // self.num_heads
-            return torch.eye(head_dims, dtype=projected.dtype, device=projected.device).expand(
-                1, self.num_heads, -1, -1
-            )
-        prefix = self.count_prefix(projected, grid)
-        first = 0 if self.legacy_pooling else prefix
-        patches = projected[:, first : first + grid[0] * grid[1]].unflatten(1, grid)  # (B, H, W, H * p)
-        return self.split_heads(adaptive_pool(patches, self.rep_grid).flatten(1, 2))
+            axes = torch.eye(w.shape[-1], dtype=w.dtype, device=w.device)
+            return axes.expand(1, self.num_heads, -1, -1)
+        prefix = self.count_prefix(w.transpose(1, 2), grid)
+        return pool_tokens(w, grid, 0 if self.legacy_pooling else prefix, self.rep_grid)
 
     def contract(self, rep: Tensor) -> Tensor:
         """One step of softmax attention among the representatives, or nothing."""
         return scaled_dot_product_attention(rep, rep, rep, scale=self.scale) if self.contraction else rep
-
-    def adapt_state_dict(
-        self, state: dict[str, Tensor], prefix: str, num_tokens: int
-    ) -> tuple[dict[str, Tensor], bool]:
-        """The paper's ViT adaptation: weights of a pre-trained softmax attention (``qkv``, ``proj``) as a start for CBSA.
-
-        The paper exchanges the attention and fine-tunes; which of three projections becomes the one it does not say. We keep
-        the path by which content reaches the output, and with it what the layers behind have learned to read; W_q, W_k and what
-        else belongs to the scores are dropped:
-
-            proj     = W_v
-            to_out   = W_o with bias b_o + W_o b_v     softmax attention lets a constant b_v through
-            step_rep = 1,  step_x = N / (2 m)          on average the weights of an output then sum to 1, as those of a softmax do
-        """
-        if f"{prefix}qkv.weight" not in state:
-            return state, False
-        theirs = {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
-        out, bias = theirs["proj.weight"], theirs["proj.bias"]
-        if "qkv.bias" in theirs:
-            bias = bias + out @ theirs["qkv.bias"].chunk(3)[2]
-        ours = {
-            "proj.weight": theirs["qkv.weight"].chunk(3)[2],
-            "to_out.weight": out,
-            "to_out.bias": bias,
-            "step_rep": torch.ones_like(self.step_rep),
-            "step_x": torch.full_like(self.step_x, num_tokens / (2 * self.count_representatives(num_tokens))),
-        }
-        rest = {name: value for name, value in state.items() if not name.startswith(prefix)}
-        return rest | {prefix + name: value for name, value in ours.items()}, True

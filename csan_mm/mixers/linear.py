@@ -27,16 +27,18 @@ from csan_mm.mixers.base import TokenMixer, merge_heads
 from csan_mm.ops.autocast import autocast_off
 from csan_mm.registry import MIXERS
 
-#: phi. The exponential overflows above 88; MALA and linear attention start from elu+1.
+#: Smallest magnitude of a normaliser that is inverted. The published code adds as much to z instead, and its rows do not
+#: quite sum to 1.
+EPS = 1e-6
+
+#: phi. The exponential overflows above 88; MALA and linear attention start from elu+1. 'relu+eps' is that of CBSA's authors
+#: (arXiv 2509.16875), for their comparison on pre-trained ViTs.
 KERNELS: dict[str, Callable[[Tensor], Tensor]] = {
     "elu+1": lambda t: elu(t) + 1,
     "relu": relu,
     "exp": torch.exp,
+    "relu+eps": lambda t: relu(t) + EPS,
 }
-
-#: Smallest magnitude of a normaliser that is inverted. The published code adds as much to z instead, and its rows do not
-#: quite sum to 1.
-EPS = 1e-6
 
 
 class LinearOperator(nn.Module):
@@ -48,15 +50,23 @@ class LinearOperator(nn.Module):
     Args:
         num_heads: H.
         head_dims: d.
-        kernel: phi: 'elu+1', 'relu' or 'exp'. Default: 'elu+1'.
+        kernel: phi: 'elu+1', 'relu', 'exp' or 'relu+eps' (relu(t) + 1e-6). Default: 'elu+1'.
         rotary_in_z: z from the rotated q and k, as MALA's paper has it: rows sum to 1 with a rotation too, but z can come
             near 0 and below. False (default), as MALA's released code has it: z before the rotation, positive.
+        added_eps: Added to q_i . mean_j(k_j) before it is inverted; CBSA's authors take 1e-6. Default: 0, it is only kept from 0.
 
     Raises:
         ValueError: An unknown kernel.
     """
 
-    def __init__(self, num_heads: int, head_dims: int, kernel: str = "elu+1", rotary_in_z: bool = False) -> None:
+    def __init__(
+        self,
+        num_heads: int,
+        head_dims: int,
+        kernel: str = "elu+1",
+        rotary_in_z: bool = False,
+        added_eps: float = 0.0,
+    ) -> None:
         super().__init__()
         if kernel not in KERNELS:
             raise ArgumentError(f"kernel={kernel!r} is unknown: take one of {', '.join(KERNELS)}")
@@ -64,6 +74,7 @@ class LinearOperator(nn.Module):
         self.scale = head_dims**-0.5
         self.kernel = kernel
         self.rotary_in_z = rotary_in_z
+        self.added_eps = added_eps
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, rotation: Rotation | None = None) -> Tensor:
         """Attend, with q and k turned by ``rotation`` behind phi (``None``: not turned)."""
@@ -87,7 +98,7 @@ class LinearOperator(nn.Module):
 
     def weights(self, z: Tensor, z_rotated: Tensor) -> tuple[Tensor, Tensor]:
         """beta_i and the row sums w_i = beta_i z~_i - N gamma_i, (B, H, N, 1) each, from z and the scores' row sums z~."""
-        inverse = safe_inverse(z)
+        inverse = (z + self.scale * self.added_eps).reciprocal() if self.added_eps else safe_inverse(z)
         return inverse, z_rotated * inverse
 
 
@@ -114,6 +125,7 @@ class LinearAttention(TokenMixer):
         rotary_in_z: See :class:`LinearOperator`. Default: False.
         qk_norm: LayerNorm on each head's q and k before phi. Default: False.
         inner_dims: Width within the attention. Default: ``embed_dims``.
+        added_eps: See :class:`LinearOperator`. Default: 0.
 
     Raises:
         ValueError: A width the heads do not divide or that cannot be rotated, an unknown kernel.
@@ -130,13 +142,14 @@ class LinearAttention(TokenMixer):
         rotary_in_z: bool = False,
         qk_norm: bool = False,
         inner_dims: int | None = None,
+        added_eps: float = 0.0,
     ) -> None:
         super().__init__(embed_dims, num_heads, window_size, inner_dims=inner_dims)
         head_dims = self.inner_dims // num_heads
         self.qkv = nn.Linear(embed_dims, 3 * self.inner_dims, bias=qkv_bias)
         self.add_qk_norm(qk_norm)
         self.rotary = Rotary2D(head_dims) if rotary else None
-        self.operator = LinearOperator(num_heads, head_dims, kernel, rotary_in_z)
+        self.operator = LinearOperator(num_heads, head_dims, kernel, rotary_in_z, added_eps)
         self.proj = nn.Linear(self.inner_dims, embed_dims)
 
     def forward(self, x: Tensor, grid: tuple[int, int] | None = None, mask: Tensor | None = None) -> Tensor:

@@ -66,8 +66,8 @@ def timm_cosine(epoch: float, lr: float, warmup: int, start: float, floor: float
     return floor + (lr - floor) / 2 * (1 + math.cos(math.pi * min(epoch, 300) / 300))
 
 
-def cbsa(epoch: float) -> float:
-    return 2e-4 * min((epoch + 1) / 20, 0.5 * (math.cos(epoch / 150 * math.pi) + 1))
+def cbsa(epoch: float, lr: float = 2e-4, warmup: int = 20, epochs: int = 150) -> float:
+    return lr * min((epoch + 1) / warmup, 0.5 * (math.cos(epoch / epochs * math.pi) + 1))
 
 
 SCHEDULES = {
@@ -78,6 +78,8 @@ SCHEDULES = {
     "mala/mavit-s_8xb128_in1k": (310, lambda epoch: timm_cosine(epoch, 1e-3, 5, 1e-6, 1e-5)),
     "mala/swin-mala-t_8xb128_in1k": (310, lambda epoch: timm_cosine(epoch, 1e-3, 5, 1e-6, 1e-5)),
     "cbsa/cbt-b_8xb32_in1k": (150, cbsa),
+    "cbsa/vit-cbsa-t_8xb64_in1k": (50, lambda epoch: cbsa(epoch, 5e-5, 10, 50)),
+    "cbsa/vit-linear-l_8xb64_in1k-384px": (50, lambda epoch: cbsa(epoch, 5e-5, 10, 50)),
 }
 
 
@@ -130,16 +132,15 @@ TRANSFORMS = {
     "csan": ("ResizeEdge", 248, "bicubic", 224, "bicubic"),  # int(224 / 0.9)
     "mala": ("ResizeEdge", 256, "bicubic", 224, "bicubic"),
     "weightformer": ("Resize", (256, 256), "bicubic", 224, "bicubic"),
-    "cbt-": ("ResizeEdge", 256, "bilinear", 224, "bilinear"),
+    "cbsa": ("ResizeEdge", 256, "bilinear", 224, "bilinear"),
     "448px": ("Resize", (512, 512), "bicubic", 448, "bicubic"),
+    "384px": ("ResizeEdge", 438, "bilinear", 384, "bilinear"),
 }
 
 
 @pytest.mark.parametrize("path", [path for path in SHIPPED if "_in1k" in path.stem], ids=lambda path: path.stem)
 def test_image_sizes(path: Path) -> None:
-    if path.stem.startswith("vit-cbsa"):
-        pytest.skip("not a recipe of the paper")
-    key = next(key for key in ("448px", "cbt-", path.parent.name) if key in path.stem or key == path.parent.name)
+    key = next(key for key in ("448px", "384px", path.parent.name) if key in path.stem or key == path.parent.name)
     kind, scale, test_mode, crop, train_mode = TRANSFORMS[key]
     cfg = Config.fromfile(path)
     for loader in (cfg.val_dataloader, cfg.test_dataloader):
@@ -167,6 +168,6 @@ def test_mavit_is_evaluated_as_its_authors_do(kind: str, interval: int) -> None:
 def test_mixed_precision_stands_in_the_commands() -> None:
     for path in SHIPPED:
         text = header(path)
-        if re.match(r"cbt-._8xb32|mavit-.*(in1k|upernet)|weightformer-[ts]_8xb256", path.stem):
+        if re.match(r"cbt-._8xb32|vit-(cbsa|linear|tuned)|mavit-.*(in1k|upernet)|weightformer-[ts]_8xb256", path.stem):
             assert " --amp" in text, path.stem
     assert " --amp" not in header(CONFIGS / "weightformer" / "weightformer-b_16xb128_in1k-448px.py")

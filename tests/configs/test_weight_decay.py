@@ -35,6 +35,9 @@ AUTHORS = {
     "cbt-s_8xb32": {"norm", "bias", "named"},
     "cbt-b_8xb32": {"norm", "bias", "named"},
     "cbt-l_8xb32": {"norm", "bias", "named"},
+    "vit-cbsa": {"norm", "bias", "named"},
+    "vit-linear": {"norm", "bias", "named"},
+    "vit-tuned": {"norm", "bias", "named"},
 }
 
 #: At least one per schedule; the other configs share their schedules with these and are slow tests.
@@ -49,6 +52,7 @@ QUICK = (
     "retinanet_swin-csan-t_fpn_1x_coco",
     "swin-csan-t_8xb256_in1k",
     "swin-csan-t_upernet_8xb2-160k_ade20k-512x512",
+    "vit-cbsa-b_8xb64_in1k",
     "weightformer-t_8xb256_in1k",
     "weightformer-t_upernet_8xb2-160k_ade20k-512x512",
 )

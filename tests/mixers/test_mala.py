@@ -28,7 +28,7 @@ def implied_matrix(operator: LinearOperator, q: Tensor, k: Tensor, rotation: tup
 
 def square_form(q: Tensor, k: Tensor, kernel: str, rotation: tuple | None, operator: MALAOperator) -> Tensor:
     """A_ij = beta_i s_ij - gamma_i as the paper writes it, (B, H, N, N), s_ij = d^-0.5 phi(q_i) . phi(k_j) / N."""
-    phi = {"elu+1": lambda t: elu(t) + 1, "relu": relu, "exp": torch.exp}[kernel]
+    phi = {"elu+1": lambda t: elu(t) + 1, "relu": relu, "exp": torch.exp, "relu+eps": lambda t: relu(t) + 1e-6}[kernel]
     q, k, n = phi(q), phi(k), k.shape[-2]
     plain = q @ k.transpose(-2, -1) / (n * D**0.5)
     s = plain if rotation is None else rotate(q, rotation) @ rotate(k, rotation).transpose(-2, -1) / (n * D**0.5)

@@ -1,0 +1,14 @@
+# ViT-T/16 pre-trained on ImageNet-21K and tuned on ImageNet-1K, fine-tuned there once more with
+# its attention in CBSA's form, at 384 pixels.
+# Paper:    CBSA, NeurIPS 2025: 72.3 top-1 (read from a figure, so approximate)
+# Measured: -
+# Recipe:   the authors' (512 images, AMP, everything decays; random resized crop and flip only)
+# Weights:  timm's vit_tiny_patch16_384.augreg_in21k_ft_in1k.safetensors, head included, in checkpoints/ or
+#           $CSAN_MM_WEIGHTS; nothing is downloaded
+# Command:  tools/dist_train.sh configs/cbsa/vit-cbsa-t_8xb64_in1k-384px.py 8 --amp
+_base_ = './vit-cbsa-b_8xb64_in1k-384px.py'
+weights = '{{$CSAN_MM_WEIGHTS:checkpoints}}/vit_tiny_patch16_384.augreg_in21k_ft_in1k.safetensors'
+model = dict(
+    backbone=dict(arch='tiny', init_cfg=dict(checkpoint=weights)),
+    head=dict(in_channels=192, init_cfg=dict(checkpoint=weights)),
+)

@@ -1,0 +1,57 @@
+"""Representatives on a coarse grid: how many there are, and how tokens are pooled to them (CBSA, arXiv 2509.16875)."""
+
+import warnings
+
+import torch
+from torch import Tensor
+
+from csan_mm.common.errors import ArgumentError
+from csan_mm.layers.pooling import adaptive_pool
+
+REP_GRID = (8, 8)
+
+
+def resolve_rep_grid(rep_grid: int | tuple[int, int] | None, window_size: int | None = None) -> tuple[int, int]:
+    """Rows and columns of representatives.
+
+    Args:
+        rep_grid: One number for both, or (rows, columns). ``None``: 8 x 8, in smaller windows one per token.
+        window_size: Side of the windows the tokens come from; ``None``: they are whole maps of any size.
+
+    Raises:
+        ValueError: No numbers from 1 up, or more cells than a window has tokens along a side.
+    """
+    if rep_grid is None:
+        return REP_GRID if window_size is None else tuple(min(side, window_size) for side in REP_GRID)
+    sides = (rep_grid, rep_grid) if isinstance(rep_grid, int) else tuple(rep_grid)
+    if len(sides) != 2 or not all(type(side) is int and side > 0 for side in sides):
+        raise ArgumentError(f"rep_grid={rep_grid!r}: take one number of cells, or (rows, columns), from 1 up")
+    if window_size is not None and max(sides) > window_size:
+        raise ArgumentError(
+            f"rep_grid={rep_grid!r} has more cells than windows of window_size={window_size} have tokens: take at most "
+            f"{window_size} on a side, or window_size=None (whole maps)"
+        )
+    return sides
+
+
+def pool_tokens(x: Tensor, grid: tuple[int, int], first: int, rep_grid: tuple[int, int]) -> Tensor:
+    """Average tokens over the cells of a coarse grid: (B, H, N, p) -> (B, H, m, p).
+
+    A map smaller than ``rep_grid`` gives some means twice, as the published pooling does; a warning says so once.
+
+    Args:
+        x: Tokens by head, those of the grid row by row.
+        grid: (H, W) of the tokens.
+        first: Where in the sequence the H * W tokens start that are pooled.
+        rep_grid: Rows and columns of representatives, m in all.
+    """
+    # A captured graph has sizes without numbers, which a branch would freeze.
+    if not torch.compiler.is_compiling() and (grid[0] < rep_grid[0] or grid[1] < rep_grid[1]):
+        warnings.warn(
+            f"{rep_grid[0]} x {rep_grid[1]} representatives are pooled from {grid[0]} x {grid[1]} tokens: some are "
+            f"the same; a smaller rep_grid has no such",
+            stacklevel=2,
+        )
+    B, H = x.shape[:2]
+    tokens = x[:, :, first : first + grid[0] * grid[1]].flatten(0, 1).unflatten(1, grid)  # (B * H, rows, columns, p)
+    return adaptive_pool(tokens, rep_grid).flatten(1, 2).unflatten(0, (B, H))
