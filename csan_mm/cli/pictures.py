@@ -6,6 +6,7 @@ import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from csan_mm.common.errors import ArgumentError
+from csan_mm.common.picture_size import any_picture_size
 
 SUFFIXES = (".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
 
@@ -55,10 +56,10 @@ def read_image(path: Path) -> np.ndarray:
         UnreadableImageError: The file is no image, or ends early.
     """
     try:
-        with Image.open(path) as image:
+        with any_picture_size(), Image.open(path) as image:
             image = ImageOps.exif_transpose(image)
             return np.ascontiguousarray(_rgb(image)[:, :, ::-1])
-    except (OSError, SyntaxError, ValueError, UnidentifiedImageError, Image.DecompressionBombError) as error:
+    except (OSError, SyntaxError, ValueError, UnidentifiedImageError) as error:
         raise UnreadableImageError(f"{path} is not a readable image ({error})") from error
 
 

@@ -12,6 +12,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("config", help="path of the config, or the name of a shipped one")
     parser.add_argument("--json", action="store_true", help="print all findings as JSON")
+    parser.add_argument(
+        "--quick", action="store_true", help="look at all annotations, but read only a sample of images and label maps"
+    )
     add_cfg_options(parser)
 
 

@@ -20,7 +20,7 @@ class Severity(IntEnum):
     FAULT = 2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that was looked at.
 

@@ -9,8 +9,13 @@ from mmengine.config import Config, ConfigDict
 from mmengine.dataset import BaseDataset
 from mmengine.registry import DATASETS, DefaultScope
 
+from csan_mm.preflight.evaluators import evaluator_settings
+
 #: A path that no local file system answers for.
 _REMOTE = "://"
+
+#: Keys of ``data_prefix`` under which label maps lie: read only where the pipeline loads annotations.
+_LABEL_MAPS = ("seg_map_path", "seg")
 
 
 @dataclass(frozen=True)
@@ -94,16 +99,20 @@ def missing_paths(opened: OpenedDataset) -> Iterator[tuple[str, str]]:
     dataset = opened.dataset
     named = {"ann_file": dataset.ann_file} if dataset.ann_file else {}
     prefixes = dataset.data_prefix if isinstance(dataset.data_prefix, dict) else {"": dataset.data_prefix}
-    named |= {f"data_prefix {key}".strip(): value for key, value in prefixes.items() if value}
+    read = [key for key in prefixes if key not in _LABEL_MAPS or _reads_label_maps(dataset)]
+    named |= {f"data_prefix {key}".strip(): prefixes[key] for key in read if prefixes[key]}
     for setting, path in named.items():
         if isinstance(path, str) and _REMOTE not in path and not Path(path).exists():
             yield setting, path
 
 
+def _reads_label_maps(dataset: BaseDataset) -> bool:
+    return any(getattr(step, "with_seg", False) for step in dataset.pipeline.transforms)
+
+
 def evaluator_files(cfg: Config, name: str) -> Iterator[str]:
     """Annotation files that the metrics of ``val_evaluator`` or ``test_evaluator`` read."""
-    evaluators = cfg.get(name) or []
-    for evaluator in evaluators if isinstance(evaluators, list) else [evaluators]:
+    for evaluator in evaluator_settings(cfg, name):
         path = evaluator.get("ann_file")
         if path and _REMOTE not in path:
             yield path

@@ -6,23 +6,29 @@ from pathlib import Path
 from csan_mm.common.findings import Finding, Severity
 from csan_mm.preflight.classes import compare_classes
 from csan_mm.preflight.datasets import OpenedDataset
-from csan_mm.preflight.images import check_images
+from csan_mm.preflight.images import check_images, image_loader
 from csan_mm.preflight.samples import Sample
 
 
-def check_folders(opened: OpenedDataset) -> Iterator[Finding]:
-    """Everything about a classification data set: folders, labels, images."""
+def check_folders(opened: OpenedDataset, quick: bool = False) -> Iterator[Finding]:
+    """Everything about a classification data set: folders, labels, images.
+
+    Args:
+        opened: The data set.
+        quick: Read a choice of the images only. Default: False.
+    """
     dataset, where = opened.dataset, opened.where
     if not dataset.ann_file and getattr(dataset, "with_label", True):
         yield from _check_class_folders(opened)
     try:
         entries = dataset.load_data_list()
-    except (OSError, ValueError, AssertionError, RuntimeError) as error:
+    except Exception as error:  # whatever the data set's own code raises
         place = dataset.ann_file or dataset.img_prefix
         yield Finding(Severity.FAULT, str(place), f"cannot be read ({error})", "correct data_prefix or ann_file", where)
         return
     yield from _check_labels(entries, opened)
-    yield from check_images([Sample(entry["img_path"]) for entry in entries], where)
+    samples = [Sample(entry["img_path"]) for entry in entries]
+    yield from check_images(samples, where, image_loader(dataset.pipeline.transforms), quick)
 
 
 def _check_class_folders(opened: OpenedDataset) -> Iterator[Finding]:

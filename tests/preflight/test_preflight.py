@@ -9,13 +9,17 @@ import numpy as np
 import pytest
 from mmengine.config import Config
 from PIL import Image
+from pycocotools import mask as mask_utils
 
+from csan_mm.cli.pictures import read_image
 from csan_mm.commands import main as command
 from csan_mm.common.findings import Finding, Severity
 from csan_mm.datasets import DigitsSpec, build_digits
 from csan_mm.preflight.classes import compare_classes, head_classes
 from csan_mm.preflight.command import check_config
-from csan_mm.preflight.images import unreadable
+from csan_mm.preflight.images import Loader, unreadable
+from csan_mm.preflight.masks import compressed_runs
+from csan_mm.preflight.samples import read_json
 
 CLASSES = tuple("0123456789")
 
@@ -158,6 +162,33 @@ def test_size_other_than_annotated_and_turned_photographs(data):
     assert serious(coco(data)) == []
 
 
+def test_a_picture_beyond_pillow_s_limit_is_fine_for_opencv_and_not_for_pillow(tmp_path, monkeypatch):
+    assert Loader().limit(19000, 10000) is None  # 190 megapixels
+    assert "the loader (Pillow) takes 178956970" in Loader("unchanged", "pillow").limit(19000, 10000)
+    assert "the loader (OpenCV) takes 1073741824" in Loader().limit(40000, 40000)
+    path = tmp_path / "large.png"
+    Image.new("RGB", (64, 48)).save(path)
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 100)
+    with pytest.raises(Image.DecompressionBombError):
+        Image.open(path)
+    assert unreadable(str(path)) is None
+    assert read_image(path).shape == (48, 64, 3)
+    assert Image.MAX_IMAGE_PIXELS == 100
+
+
+def test_quick_reads_a_sample_of_the_images_and_says_so(data, monkeypatch):
+    monkeypatch.setattr("csan_mm.preflight.images.QUICK_SAMPLE", 4)
+    images = images_of(data, "coco")
+    images[0].write_text("no image")  # the first of a sample
+    images[1].write_text("no image")
+    images[3].unlink()
+    findings = list(check_config(coco(data), quick=True))
+    assert {f.subject for f in findings if f.severity is Severity.FAULT} == {str(images[0]), str(images[3])}
+    assert any(f.says.startswith("--quick: 4 of 10 images were read") for f in findings)
+    labels = list(check_config(ade(data), quick=True))
+    assert any(f.says.startswith("--quick: 4 of 10 label maps were read") for f in labels)
+
+
 # COCO annotations
 
 
@@ -193,6 +224,25 @@ def set_first(**values: object) -> Callable[[dict], None]:
         (set_first(image_id=999), Severity.FAULT, "belongs to an image that is not listed"),
         (set_first(category_id=999), Severity.FAULT, "has a category_id that is not listed"),
         (set_first(segmentation=[]), Severity.FAULT, "has no segmentation"),
+        (set_first(segmentation=[1, 1, 9, 1, 9, 9]), Severity.FAULT, "has a segmentation that is no list of polygons"),
+        (set_first(segmentation=[[1, 1, 9, None, 9, 9]]), Severity.FAULT, "has a polygon with a value that is no"),
+        (set_first(segmentation=[[1, 1, 9, 1e9, 9, 9]]), Severity.FAULT, "has a polygon with a coordinate beyond"),
+        (set_first(segmentation="none"), Severity.FAULT, "has a segmentation that is neither"),
+        (
+            set_first(segmentation={"size": [48, 64], "counts": "garbage!!"}),
+            Severity.FAULT,
+            "has an unreadable run-length mask",
+        ),
+        (
+            set_first(segmentation={"size": [48, 64], "counts": [3, 2]}),
+            Severity.FAULT,
+            "has a run-length mask whose counts do not add up",
+        ),
+        (set_first(bbox=[1, 1, "9", 9]), Severity.FAULT, "has a bbox that is not four finite numbers"),
+        (set_first(bbox=[1, 1, 1e30, 9]), Severity.FAULT, "has a box with a value beyond"),
+        (set_first(area="9"), Severity.FAULT, "has an area that is not a finite number"),
+        (set_first(iscrowd="0"), Severity.FAULT, "has an iscrowd that is not 0 or 1"),
+        (set_first(category_id=[1]), Severity.FAULT, "has a category_id that is not a whole number"),
         (set_first(segmentation=[[1, 1, 2, 2]]), Severity.FAULT, "has no polygon of three points"),
         (
             set_first(segmentation={"size": [9, 9], "counts": [81]}),
@@ -261,6 +311,58 @@ def test_nothing_left_after_filtering(annotations):
     assert "none of its 10 images is left to train on" in says
 
 
+@pytest.mark.parametrize("part", ["iscrowd", "ignore"])
+def test_nothing_but_crowds(annotations, part):
+    cfg = annotations(lambda content: [row.update({part: 1}) for row in content["annotations"]])
+    assert only(cfg).says.startswith("has no box to learn from: all are crowds")
+
+
+def evaluated(cfg: Config, **metric: object) -> Config:
+    """The training set as a test set with a COCO metric."""
+    dataset = cfg.train_dataloader.dataset
+    file = f"{dataset.data_root}/{dataset.ann_file}"
+    metric = {"type": "CocoMetric", "ann_file": file, "metric": ["bbox", "segm"]} | metric
+    dataset = {**dataset, "test_mode": True}
+    return Config(
+        {"model": {}, "default_scope": "mmdet", "test_dataloader": {"dataset": dataset}, "test_evaluator": metric}
+    )
+
+
+def test_what_the_metric_needs(annotations):
+    assert serious(evaluated(annotations(lambda content: None))) == []
+    crowds = evaluated(annotations(lambda content: [row.update(iscrowd=1) for row in content["annotations"]]))
+    assert only(crowds).says.endswith("every figure would be -1")
+    lacking = annotations(lambda content: [row.pop("iscrowd") for row in content["annotations"][:1]])
+    assert serious(coco(Path(lacking.train_dataloader.dataset.data_root).parent)) == []
+    assert only(evaluated(lacking)).says == "has no iscrowd, and the metric reads it"
+    text = annotations(lambda content: content["annotations"][0].update(id="a", iscrowd=0))
+    assert only(evaluated(text)).says.startswith("has an id that is text")
+    zero = annotations(lambda content: content["annotations"][0].update(id=0))
+    assert only(evaluated(zero)).severity is Severity.WARNING
+
+
+def test_test_set_without_annotations(annotations):
+    cfg = annotations(lambda content: content.pop("annotations"))
+    assert serious(evaluated(cfg, format_only=True)) == []
+    assert only(evaluated(cfg)).says == "has no list 'annotations'"
+
+
+def test_two_categories_of_one_name(annotations):
+    finding = only(annotations(lambda content: content["categories"][1].update(name="0")), Severity.FAULT)
+    assert finding.says.startswith("has two categories of one name (0)")
+
+
+def test_a_file_that_two_loaders_share_is_read_once(clean, monkeypatch):
+    cfg = coco(clean)
+    cfg.test_dataloader = {"dataset": {**cfg.train_dataloader.dataset, "test_mode": True}}
+    reads, opened = [], []
+    monkeypatch.setattr("csan_mm.preflight.coco.read_json", lambda path: reads.append(path) or read_json(path))
+    monkeypatch.setattr("csan_mm.preflight.images.unreadable", lambda path, loader: opened.append(path))
+    assert serious(cfg) == []
+    assert len(reads) == 1
+    assert len(opened) == len(set(opened)) == 10
+
+
 def test_no_annotation_at_all(annotations):
     findings = serious(annotations(lambda content: content["annotations"].clear()))
     assert [finding.says for finding in findings] == ["has no annotation: there is nothing to learn from"]
@@ -270,6 +372,17 @@ def keep_one(content: dict) -> None:
     image = content["images"][0]["id"]
     content["annotations"] = [{"id": 1, "image_id": image, "category_id": content["categories"][0]["id"], "area": 9.0,
                                "bbox": [1, 1, 3, 3], "segmentation": [[1, 1, 4, 1, 4, 4]]}]  # fmt: skip
+
+
+def test_compressed_masks_are_read_as_pycocotools_does():
+    rng = np.random.default_rng(0)
+    for height, width in ((1, 1), (7, 9), (300, 2), (640, 480)):
+        for share in (0.0, 0.01, 0.5, 1.0):
+            mask = np.asfortranarray(rng.random((height, width)) < share).astype(np.uint8)
+            runs = np.asarray(compressed_runs(mask_utils.encode(mask)["counts"].decode()))
+            values = np.repeat(np.arange(len(runs)) % 2, runs)
+            assert (mask == values.reshape(width, height).T).all()
+    assert [compressed_runs(text) for text in ("", "!", "o", "oooooooo0")] == [None] * 4
 
 
 # Classes
@@ -347,7 +460,36 @@ def test_colour_masks(data):
     Image.open(path).convert("RGB").save(path)
     finding = only(ade(data))
     assert finding.subject == str(path)
-    assert finding.says.startswith("is a colour picture (mode RGB)")
+    assert finding.says.startswith("is a colour picture (3 channels)")
+
+
+def test_label_maps_of_sixteen_bits_are_read_as_mmseg_does(data):
+    path = label_map(data)
+    Image.fromarray(np.array([[0, 257], [299, 0]], dtype=np.uint16).repeat(24, 0).repeat(32, 1)).save(path)
+    finding = only(ade(data))
+    assert (finding.severity, finding.subject) == (Severity.FAULT, str(path))
+    assert finding.says == "has values that 8 bits do not hold: training reads 257 as 1, 299 as 43"
+    small = np.array([[0, 7], [9, 0]], dtype=np.uint16).repeat(24, 0).repeat(32, 1)
+    Image.fromarray(small).save(path)  # 16 bits alone do no harm
+    assert serious(ade(data)) == []
+
+
+@pytest.mark.parametrize("reduce_zero_label", [False, True])
+def test_masks_of_0_and_255_are_not_two_classes(data, reduce_zero_label):
+    for path in (data / "ade20k" / "annotations" / "training").glob("*.png"):
+        pixels = np.zeros((48, 64), dtype=np.uint8)
+        pixels[:20] = 255
+        Image.fromarray(pixels).save(path)
+    two = ade(data, num_classes=2, metainfo={"classes": ("ground", "thing")}, reduce_zero_label=reduce_zero_label)
+    finding = only(two)
+    assert finding.severity is Severity.FAULT
+    assert finding.says.startswith("its label maps hold only " + ("ignored" if reduce_zero_label else "'ground'"))
+
+
+def test_label_maps_are_looked_at_only_where_the_pipeline_loads_them(data):
+    shutil.rmtree(data / "ade20k" / "annotations")
+    assert serious(ade(data))[0].says.startswith("does not exist (data_prefix seg_map_path)")
+    assert serious(ade(data, pipeline=pipeline(), test_mode=True)) == []
 
 
 def test_label_map_of_another_size(data):
