@@ -20,6 +20,7 @@ from torch._subclasses import FakeTensorMode
 from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
 from csan_mm.layers.dynamic import DynamicLayer
+from csan_mm.layers.stem import image_channels
 
 #: Heads that only take part in training.
 TRAINING_ONLY = ("auxiliary_head",)
@@ -69,7 +70,7 @@ def count_model(model: nn.Module, shape: tuple[int, int], proposals: int = 1000,
     backbone = getattr(model, "backbone", model)
     parts: list[Part] = []
     with shapes_only():
-        image = torch.empty(1, 3, *shape, device=next(model.parameters()).device)
+        image = torch.empty(1, image_channels(backbone), *shape, device=next(model.parameters()).device)
         features = _count(parts, "backbone", backbone, image)
         if backbone is model:
             return parts

@@ -21,6 +21,7 @@ from csan_mm.checkpoint.files import replacing
 from csan_mm.common.errors import ArgumentError, UserError
 from csan_mm.common.install import install_command
 from csan_mm.layers.pooling import adaptive_pool
+from csan_mm.layers.stem import image_channels
 
 Size = tuple[int, int, int]
 
@@ -59,7 +60,7 @@ class TensorOutputs(nn.Module):
         self.head_name = names[0]  # torch.export fixes sizes where one module has two names
 
     def forward(self, image: Tensor) -> tuple[Tensor, ...]:
-        """Image (B, 3, H, W), preprocessed -> the head's maps, flattened into one tuple."""
+        """Image (B, C, H, W), preprocessed -> the head's maps, flattened into one tuple."""
         return tuple(_flat(getattr(self.model, self.head_name)(self.model.extract_feat(image))))
 
 
@@ -81,7 +82,7 @@ def export_onnx(
     """Write an ONNX file with dynamic batch, height and width, and run it in onnxruntime.
 
     Args:
-        model: Image (B, 3, H, W) -> tensor or tuple of tensors: a backbone, or a :class:`TensorOutputs`.
+        model: Image (B, C, H, W) -> tensor or tuple of tensors: a backbone, or a :class:`TensorOutputs`.
         path: Ends in .onnx. The input is called ``image``, the outputs ``output0``, ``output1``, ...
         sizes: (images, H, W) at which the file is compared. Default: one below a window, one square, one not.
         opset: ONNX operator set, from 17. Default: 18.
@@ -175,7 +176,7 @@ def capture(model: nn.Module) -> ExportedProgram:
             f"tested one (`python -m csan_mm doctor` names it)"
         )
     batch, height, width = TRACED_SIZE
-    image = torch.zeros(batch, 3, height, width, device=next(model.parameters()).device)
+    image = torch.zeros(batch, image_channels(model), height, width, device=next(model.parameters()).device)
     dynamic = {0: Dim.DYNAMIC, 2: Dim.DYNAMIC, 3: Dim.DYNAMIC}
     try:
         with symbolic_config.patch(backed_size_oblivious=True), _pooling_by_products(model), torch.no_grad():
@@ -234,9 +235,9 @@ def _compare(
     Raises:
         ExportError: They differ by more than the tolerance, or the file does not run.
     """
-    worst = 0.0
+    worst, channels = 0.0, image_channels(model)
     for batch, height, width in sizes:
-        image = torch.randn(batch, 3, height, width, generator=torch.Generator().manual_seed(0))
+        image = torch.randn(batch, channels, height, width, generator=torch.Generator().manual_seed(0))
         where = f"{path.name} was not kept: with {batch} images of {height}x{width}"
         try:
             with torch.no_grad():

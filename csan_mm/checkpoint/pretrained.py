@@ -6,12 +6,14 @@ from collections.abc import Iterable
 
 from mmengine.logging import print_log
 from mmengine.model import update_init_info
+from timm.models import adapt_input_conv
 from torch import Tensor, nn
 
 from csan_mm.checkpoint.convert import OUTPUT_PARTS, SOURCES, check_source, convert_state_dict, left_out
 from csan_mm.checkpoint.files import CheckpointError, load_file
 from csan_mm.common.checks import check_choice
 from csan_mm.common.errors import ArgumentError
+from csan_mm.layers.stem import RGB, first_convolution
 from csan_mm.registry import WEIGHT_INITIALIZERS
 
 NAMES_SHOWN = 5
@@ -70,6 +72,8 @@ class Pretrained:
         notes = []
         if hasattr(module, "adapt_state_dict"):
             state, notes = module.adapt_state_dict(state)
+        state, adapted = adapt_stem(module, state)
+        notes = [*notes, *adapted]
         may_lack = (OUTPUT_PARTS,) if self.source is None else SOURCES[self.source].may_lack
         match = Match(module, state, may_lack)
         if match.ratio < self.min_match:
@@ -90,6 +94,26 @@ class Pretrained:
             f"{self.checkpoint} does not fit {type(module).__name__}: {match.ratio:.0%} of the names match, min_match="
             f"{self.min_match:.0%}; {match.differences()}" + (f"; the file looks like arch={guess}" if guess else "")
         )
+
+
+def adapt_stem(module: nn.Module, state: dict[str, Tensor]) -> tuple[dict[str, Tensor], list[str]]:
+    """Fit the first convolution's RGB weights to another number of channels, by timm's convention.
+
+    One channel gets the sum over the three; n channels get them repeated in order, times 3 / n, so that the response to equal
+    channels stays.
+
+    Returns:
+        The weights, and a note if they were changed.
+    """
+    name, convolution = first_convolution(module) or ("", None)
+    weight = state.get(f"{name}.weight")
+    if convolution is None or weight is None or weight.ndim != 4:
+        return state, []
+    channels = convolution.in_channels
+    if weight.shape[1] != RGB or channels == RGB or weight.shape[2:] != convolution.weight.shape[2:]:
+        return state, []
+    adapted = adapt_input_conv(channels, weight)
+    return {**state, f"{name}.weight": adapted}, [f"adapted {name} from RGB to {channels} channels"]
 
 
 class Match:
