@@ -14,6 +14,7 @@ from csan_mm.cli.batch import describe_batch, scale_learning_rate
 from csan_mm.cli.data import find_bad_image, require_data
 from csan_mm.cli.errors import error_border
 from csan_mm.cli.launch import process_group
+from csan_mm.cli.recipe import describe_foreign_recipe
 from csan_mm.common.config import load_config, require_writable
 from csan_mm.common.errors import UserError
 from csan_mm.engine.load_check import LoadCheckHook
@@ -44,6 +45,8 @@ def run(args: argparse.Namespace) -> None:
             choose_checkpoint(cfg, args.resume, args.trust)
             runner = build_runner(cfg)
             runner.logger.info(describe_batch(cfg, get_world_size()))
+            if recipe := describe_foreign_recipe(cfg):
+                runner.logger.warning(recipe)
             if runner.cfg.get("load_from"):
                 runner.register_hook(LoadCheckHook(cfg.load_from, strict=bool(cfg.resume)), priority="LOWEST")
             steps = _StepCount()
