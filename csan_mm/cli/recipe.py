@@ -14,7 +14,8 @@ SCHEDULE = "csan_mm::_base_/schedules/adamw_1x.py"
 def describe_foreign_recipe(cfg: Config) -> str | None:
     """The warning for SGD with a backbone of ours, or ``None``.
 
-    mmdet trains RetinaNet with Swin by SGD at 0.01 (its retinanet_swin-t-p4-w7_fpn_1x_coco), so that one is left alone.
+    Two recipes with SGD are left alone: mmdet's for RetinaNet with Swin at 0.01 (its retinanet_swin-t-p4-w7_fpn_1x_coco), and
+    the authors' for the CBT decoder.
 
     Args:
         cfg: The config of a training.
@@ -22,7 +23,9 @@ def describe_foreign_recipe(cfg: Config) -> str | None:
     optimizer = (cfg.get("optim_wrapper") or {}).get("optimizer") or {}
     kind, rate = _name(optimizer.get("type")), optimizer.get("lr")
     backbone = next(_own_backbones(cfg.model), None)
-    if backbone is None or kind != "SGD" or (_name(cfg.model.get("type")) == "RetinaNet" and rate == 0.01):
+    if backbone is None or kind != "SGD" or _name((cfg.model.get("decode_head") or {}).get("type")) == "CBTHead":
+        return None
+    if _name(cfg.model.get("type")) == "RetinaNet" and rate == 0.01:
         return None
     return (
         f"{backbone} is trained with SGD, lr={rate}, which is the recipe of a convolutional backbone; the papers use AdamW, with "
