@@ -30,6 +30,7 @@ from rich.table import Table
 
 from csan_mm.common.data_root import override_data_root
 from csan_mm.datasets import DigitsExistError, DigitsSpec, build_digits
+from csan_mm.engine import CPUThreadsHook
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
@@ -89,6 +90,7 @@ def train(cfg: Config, data: Path, retrain: bool) -> dict[str, Any]:
             return record
     start = time.time()
     runner = Runner.from_cfg(cfg)
+    runner.register_hook(CPUThreadsHook())
     runner.train()
     record = {
         **wanted,

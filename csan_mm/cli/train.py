@@ -17,6 +17,7 @@ from csan_mm.cli.launch import process_group
 from csan_mm.cli.recipe import describe_foreign_recipe
 from csan_mm.common.config import load_config, require_writable
 from csan_mm.common.errors import UserError
+from csan_mm.engine.cpu_threads import CPUThreadsHook
 from csan_mm.engine.load_check import LoadCheckHook
 from csan_mm.engine.resume import choose_checkpoint, read_checkpoints_safely
 
@@ -32,6 +33,7 @@ def run(args: argparse.Namespace) -> None:
         SystemExit: With one sentence on stderr, where a user can mend the cause; nothing was written then.
     """
     cfg: Config | None = None
+    threads = CPUThreadsHook()  # before the config's own code may set torch's threads
     with error_border(args.config, lambda: find_bad_image(cfg)):
         cfg = load_config(args)
         require_writable(Path(cfg.work_dir), "--work-dir")
@@ -49,6 +51,7 @@ def run(args: argparse.Namespace) -> None:
                 runner.logger.warning(recipe)
             if runner.cfg.get("load_from"):
                 runner.register_hook(LoadCheckHook(cfg.load_from, strict=bool(cfg.resume)), priority="LOWEST")
+            runner.register_hook(threads)
             steps = _StepCount()
             runner.register_hook(steps)
             runner.train()

@@ -1,5 +1,6 @@
 """Training: hooks, and what the configs need beyond mmengine."""
 
+from csan_mm.engine.cpu_threads import CPUThreadsHook
 from csan_mm.engine.dynamic_norms import DynamicNormHook
 from csan_mm.engine.layer_decay import LayerDecayOptimWrapperConstructor
 from csan_mm.engine.lion import Lion
@@ -9,6 +10,7 @@ from csan_mm.engine.schedules import WarmupCosineLR
 from csan_mm.engine.weight_decay import OptimWrapperConstructor
 
 __all__ = [
+    "CPUThreadsHook",
     "DynamicNormHook",
     "LayerDecayOptimWrapperConstructor",
     "Lion",

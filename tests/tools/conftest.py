@@ -100,6 +100,7 @@ def tool(
     """Runs a script of tools/ in this process, from a folder that is not the repository."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(os.environ, "LOCAL_RANK", "0")
+    monkeypatch.setenv("OMP_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", "2"))  # else the busy machine chooses
     monkeypatch.syspath_prepend(str(TOOLS))
 
     def run(script: str, *arguments: object) -> Ended:

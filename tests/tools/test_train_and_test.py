@@ -1,5 +1,6 @@
 """tools/train.py and tools/test.py: what they do, and that bad input ends in one sentence with nothing written."""
 
+import os
 import pickle
 import shutil
 import subprocess
@@ -245,3 +246,20 @@ def test_settings_of_workers_without_workers(tool, tiny_config):
     assert trained.code == 0, trained.err
     tested = tool("test.py", config, f"work_dirs/{config.stem}/iter_2.pth")
     assert tested.code == 0, tested.err
+
+
+def test_cpu_threads_are_chosen_unless_the_user_has(tool, tiny_config, monkeypatch):
+    """Which number is the machine's affair."""
+    said = "CPU threads: a small network takes"
+    config, threads = tiny_config(), torch.get_num_threads()
+    assert said not in (done := tool("train.py", config)).out + done.err
+    for name in [name for name in os.environ if name.startswith(("OMP_", "GOMP_", "KMP_", "MKL_"))]:
+        monkeypatch.delenv(name)
+    torch.set_num_threads(2)
+    monkeypatch.setattr("csan_mm.engine.cpu_threads.get_device", lambda: "cpu")
+    assert said in (done := tool("train.py", config)).out + done.err
+    assert torch.get_num_threads() == 2
+    config = tiny_config(more="import torch\ntorch.set_num_threads(1)\ndel torch\n")
+    assert said not in (done := tool("train.py", config)).out + done.err
+    assert torch.get_num_threads() == 1
+    torch.set_num_threads(threads)
