@@ -80,6 +80,10 @@ def test_wheel_has_nothing_that_only_the_repository_needs(source, wheel_names):
     assert all(name.endswith((".sh", ".py")) for name in runnable), runnable
 
 
+def test_wheel_says_that_it_is_typed(wheel_names):
+    assert "csan_mm/py.typed" in wheel_names
+
+
 def test_wheel_has_the_console_script(wheel_names):
     """mim finds csan_mm in no wheel, with or without it (tests/tools/test_mim.py); in an editable installation it does."""
     assert any(name.endswith("entry_points.txt") for name in wheel_names)

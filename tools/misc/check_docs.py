@@ -30,7 +30,7 @@ from docs_check.run import run_page
 from docs_check.unrun import check_unrun
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("README.md", "docs/*.md", "configs/*/README.md")
+PAGES = ("README.md", "CONTRIBUTING.md", "docs/*.md", "configs/*/README.md")
 
 
 def parse_args() -> argparse.Namespace:

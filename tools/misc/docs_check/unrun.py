@@ -93,6 +93,8 @@ def _tool(words: list[str]) -> tuple[tuple[str, ...], list[str]]:
     """The command whose help lists the options in ``words``, and the words behind it; none for what is not ours."""
     if words[:3] == ["python", "-m", "csan_mm"]:
         return ("-m", "csan_mm", *words[3:4]), words[4:]
+    if words[:1] == ["csan_mm"]:
+        return ("-m", "csan_mm", *words[1:2]), words[2:]
     for index, word in enumerate(words[:2]):
         name = Path(word).name
         if name in _BEHIND:
