@@ -56,10 +56,11 @@ BACKBONES = {
     "mavit-s": {4: 24_040_896, 3: 24_040_768, 1: 24_038_848},
     "mavit-b": {4: 46_691_296, 3: 46_691_104, 1: 46_688_928},
     "mavit-l": {4: 93_561_760, 3: 93_561_568, 1: 93_559_008},
-    # DeiT-T, Swin-T and Swin-S as they are published, without head and position bias tables.
-    "vit-mala-t": {1: 5_524_416},
-    "swin-mala-t": {1: 27_496_032},
-    "swin-mala-s": {1: 48_789_600},
+    # DeiT-T, Swin-T and Swin-S as they are published, without head and position bias tables; a gate (C^2 + C), a 5x5 convolution
+    # (26 C) in each block.
+    "vit-mala-t": {1: 5_524_416 + 12 * (192 * 193 + 192 * 26)},
+    "swin-mala-t": {1: 29_771_808},
+    "swin-mala-s": {1: 52_959_264},
     # WeightFormer: the paper's count without its classifier; for UPerNet also three output norms (2 C each) and the pyramid:
     # three deconvolutions (4 C^2 + C each) and a norm.
     "weightformer-t": {1: 6_881_184, 4: 7_325_664},

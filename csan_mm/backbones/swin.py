@@ -65,16 +65,20 @@ class SwinBlock(nn.Module):
             self.mlp = Mlp(embed_dims, int(ffn_ratio * embed_dims))
         self.drop_path2 = DropPath(drop_path) if ffn == "mlp" else attention_drop
 
-    def forward(self, x: Tensor, grid: WindowGrid) -> Tensor:
-        """Run the block on a map cut by ``grid``."""
+    def forward(self, x: Tensor, grid: WindowGrid | None) -> Tensor:
+        """Run the block on a map cut by ``grid``, or on the whole map."""
         x = x + self.drop_path1(attend(self.attn, self.posinfo, self.norm1(x), grid))
         if self.mlp is None:
             return x + self.drop_path2(attend(self.attn2, self.posinfo2, self.norm2(x), grid))
         return x + self.drop_path2(self.mlp(self.norm2(x)))
 
 
-def attend(attn: nn.Module, posinfo: nn.Module | None, x: Tensor, grid: WindowGrid) -> Tensor:
-    """Attention within the windows of a map, (B, H, W, C) -> (B, H, W, C)."""
+def attend(attn: nn.Module, posinfo: nn.Module | None, x: Tensor, grid: WindowGrid | None) -> Tensor:
+    """Attention within the windows of a map, without windows over the whole map: (B, H, W, C) -> (B, H, W, C)."""
+    if grid is None:
+        size = (x.shape[1], x.shape[2])
+        x = attn(x.flatten(1, 2), size).unflatten(1, size)
+        return x if posinfo is None else posinfo(x.permute(0, 3, 1, 2)).permute(0, 2, 3, 1)
     side = (grid.window_size, grid.window_size)
     x = grid.merge(attn(grid.split(x), side, grid.mask(x)))  # (B, Hp, Wp, C), shifted frame
     if posinfo is not None:
@@ -85,18 +89,22 @@ def attend(attn: nn.Module, posinfo: nn.Module | None, x: Tensor, grid: WindowGr
 class SwinStage(nn.Module):
     """Optional down-sampling, then blocks whose windows are shifted in every second one.
 
-    A mixer without scores has nothing to add a mask to: its windows are never shifted.
+    A mixer without scores has nothing to add a mask to: its windows are never shifted. Without a window size the blocks see the
+    whole map.
     """
 
-    def __init__(self, blocks: Sequence[SwinBlock], downsample: PatchMerging | None, window_size: int) -> None:
+    def __init__(self, blocks: Sequence[SwinBlock], downsample: PatchMerging | None, window_size: int | None) -> None:
         super().__init__()
         self.window_size = window_size
-        self.shift = window_size // 2 if all(block.attn.has_scores for block in blocks) else 0
+        scores = all(block.attn.has_scores for block in blocks)
+        self.shift = window_size // 2 if scores and window_size is not None else 0
         self.downsample = downsample or nn.Identity()
         self.blocks = nn.ModuleList(blocks)
 
-    def grids(self, x: Tensor) -> tuple[WindowGrid, WindowGrid]:
-        """The plain and the shifted windows of a map."""
+    def grids(self, x: Tensor) -> tuple[WindowGrid | None, WindowGrid | None]:
+        """The plain and the shifted windows of a map; ``None``: the whole map."""
+        if self.window_size is None:
+            return None, None
         _, H, W, _ = x.shape
         return WindowGrid(H, W, self.window_size), WindowGrid(H, W, self.window_size, self.shift)
 
@@ -112,14 +120,16 @@ class SwinCSaN(DenseBackbone):
         arch: 'min', 'micro', 'tiny-slim', 'tiny', 'small', 'base', or a dict with ``embed_dims`` (width of stage 0, doubled by
             each further one), ``depths`` and ``num_heads``. Default: 'tiny'.
         mixer: A registered mixer or a dict with its name and options, see :func:`csan_mm.mixers.build_mixer`. Windows of one
-            that forms no scores ('mala', 'linear', ...) have no position bias and are not shifted. Default: 'csan'.
+            that forms no scores ('mala', 'linear', ...) have no position bias and are not shifted, so that nothing is exchanged
+            between them within a stage: ``window_size=None`` suits these. Default: 'csan'.
         kappa: 'unbounded' or 'bounded', see :class:`csan_mm.mixers.CSaN`. Default: 'unbounded'.
         version: 'v1', or 'v2' with a depth-wise 7x7 convolution behind the attention. Default: 'v1'.
         granularity: 'unit' or 'head', see :class:`csan_mm.mixers.CSaN`. Default: 'unit'.
         ffn: 'mlp', or 'attention' for the attention-only stack. Default: 'mlp'.
         in_channels: Channels of the image. Default: 3.
         patch_size: Stride of the stem. Default: 4.
-        window_size: Side of the windows. Default: 7.
+        window_size: Side of the windows; ``None``: attention over the whole map of a stage, of any size, without position bias,
+            which is what global mixers of linear cost are for. Default: 7.
         mlp_ratio: Width of the MLP over that of its stage. Default: 4.
         attention_ratio: Under ``ffn='attention'``, width and heads of the second attention over the first's; the paper's widened
             stack has 2. Default: 1.
@@ -147,7 +157,7 @@ class SwinCSaN(DenseBackbone):
         ffn: str = "mlp",
         in_channels: int = 3,
         patch_size: int = 4,
-        window_size: int = 7,
+        window_size: int | None = 7,
         mlp_ratio: float = 4.0,
         attention_ratio: int = 1,
         qkv_bias: bool | None = None,
@@ -165,8 +175,10 @@ class SwinCSaN(DenseBackbone):
             raise ArgumentError(
                 f"arch={arch!r}: depths and num_heads must have one entry per stage, got {len(depths)} and {len(heads)}"
             )
-        if type(window_size) is not int or window_size < 1:
-            raise ArgumentError(f"window_size={window_size!r} is out of range: take a whole number from 1 up")
+        if window_size is not None and (type(window_size) is not int or window_size < 1):
+            raise ArgumentError(
+                f"window_size={window_size!r} is out of range: take a whole number from 1 up, or None for the whole map"
+            )
         check_choice("version", version, ("v1", "v2"))
         check_choice("ffn", ffn, ("mlp", "attention"))
         channels = [width * 2**i for i in range(len(depths))]
@@ -223,8 +235,11 @@ class SwinCSaN(DenseBackbone):
         return tuple(f"layers.{i}." for i in range(self.num_built, len(self.depths)))
 
     def adapt_state_dict(self, state: dict[str, Tensor]) -> tuple[dict[str, Tensor], list[str]]:
-        """Resize relative position bias tables of another window size."""
+        """Resize relative position bias tables of another window size; whole maps have none, a file's are left out."""
         own = self.state_dict()
+        if self.window_size is None:
+            kept = {name: value for name, value in state.items() if not name.endswith("bias_table")}
+            return kept, [f"left out {len(state) - len(kept)} position bias tables"] if len(kept) < len(state) else []
         tables = [name for name in state if name.endswith("bias_table") and name in own]
         other = [name for name in tables if state[name].shape[0] != own[name].shape[0]]
         window = (self.window_size, self.window_size)

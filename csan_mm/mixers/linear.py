@@ -166,4 +166,8 @@ class LinearAttention(TokenMixer):
         self.refuse_mask(mask)
         q, k, v = self.queries_keys_values(x)  # (B, H, N, d) each
         rotation = None if self.rotary is None else self.rotary(grid, x, self.count_prefix(x, grid))
-        return self.proj(merge_heads(self.operator(q, k, v, rotation)))
+        return self.readout(self.operator(q, k, v, rotation), v, x, grid)
+
+    def readout(self, y: Tensor, v: Tensor, x: Tensor, grid: tuple[int, int] | None) -> Tensor:
+        """From what the operator made of v, both (B, H, N, d), to the output (B, N, C)."""
+        return self.proj(merge_heads(y))

@@ -17,6 +17,8 @@ import torch
 from torch import Tensor, nn
 
 from csan_mm.common.errors import ArgumentError
+from csan_mm.layers.depthwise import DepthwiseConv2d
+from csan_mm.mixers.base import merge_heads
 from csan_mm.mixers.linear import LinearAttention, LinearOperator, safe_inverse
 from csan_mm.registry import MIXERS
 
@@ -76,7 +78,8 @@ class MALAOperator(LinearOperator):
 class MALA(LinearAttention):
     """MALA as a mixer for any backbone: qkv, :class:`MALAOperator` on rotated q and k, proj.
 
-    As :class:`LinearAttention` it has no position bias and refuses masks.
+    As :class:`LinearAttention` it has no position bias and refuses masks. With ``gate`` and ``local_enhancement`` it is the whole
+    attention of MAViT: out = Linear_proj((MALA(q, k, v) + dwconv5x5(v)) * Linear_gate(x)).
 
     Args:
         embed_dims: C.
@@ -91,9 +94,11 @@ class MALA(LinearAttention):
         use_beta: See :class:`MALAOperator`, like all that follow. Default: True.
         use_gamma: Default: True.
         learnable: Default: False.
+        gate: Multiply by a linear map of x, without activation, before the projection. Default: False.
+        local_enhancement: Add a depth-wise 5x5 convolution of v on the grid; tokens in front of it get nothing. Default: False.
 
     Raises:
-        ValueError: As the two.
+        ValueError: As the two; on calling, no grid for the convolution.
     """
 
     def __init__(
@@ -110,7 +115,25 @@ class MALA(LinearAttention):
         use_beta: bool = True,
         use_gamma: bool = True,
         learnable: bool = False,
+        gate: bool = False,
+        local_enhancement: bool = False,
     ) -> None:
         super().__init__(embed_dims, num_heads, window_size, qkv_bias, rotary, kernel, rotary_in_z, qk_norm, inner_dims)
         head_dims = self.inner_dims // num_heads
         self.operator = MALAOperator(num_heads, head_dims, kernel, rotary_in_z, use_beta, use_gamma, learnable)
+        self.gate = nn.Linear(embed_dims, self.inner_dims) if gate else None
+        self.lepe = DepthwiseConv2d(self.inner_dims, 5) if local_enhancement else None
+
+    def readout(self, y: Tensor, v: Tensor, x: Tensor, grid: tuple[int, int] | None) -> Tensor:
+        """Local enhancement, gate and projection: y, v (B, H, N, d) -> (B, N, C)."""
+        y = merge_heads(y)
+        if self.lepe is not None:
+            y = y + self.enhance(merge_heads(v), grid)
+        return self.proj(y if self.gate is None else y * self.gate(x))
+
+    def enhance(self, v: Tensor, grid: tuple[int, int] | None) -> Tensor:
+        """The convolution of v (B, N, H * d) on its grid; 0 for the tokens in front."""
+        prefix = self.count_prefix(v, grid)
+        maps = v[:, prefix:].unflatten(1, grid).permute(0, 3, 1, 2)
+        local = self.lepe(maps).permute(0, 2, 3, 1).flatten(1, 2)
+        return torch.cat([torch.zeros_like(v[:, :prefix]), local.to(v.dtype)], dim=1) if prefix else local

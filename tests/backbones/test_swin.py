@@ -161,3 +161,45 @@ def test_stochastic_depth_of_the_attention_branch():
 def test_wrong_arguments_are_named(options, named):
     with pytest.raises(ValueError, match=named):
         swin(**options)
+
+
+@pytest.mark.parametrize("mixer", ["mala", "linear", "cbsa", "cbsa-adapted", "softmax", "csan"])
+@pytest.mark.parametrize("version", ["v1", "v2"])
+@pytest.mark.filterwarnings("ignore:8 x 8 representatives")
+def test_without_windows_a_stage_sees_its_whole_map(mixer, version):
+    """One output cell of the first stage depends on the whole image, also at odd sizes."""
+    torch.manual_seed(0)
+    model = swin(mixer=mixer, window_size=None, version=version, out_indices=(0, 3)).eval()
+    image = torch.randn(1, 3, 90, 118, requires_grad=True)
+    first, last = model(image)
+    assert first.shape[2:] == (23, 30)
+    assert last.shape[2:] == (3, 4)
+    first[0, 0, 3, 4].backward()
+    reach = image.grad.abs().amax(dim=(0, 1)) > 0
+    assert reach[::4, ::4].all()
+
+
+def test_unshifted_windows_exchange_nothing_within_a_stage():
+    model = swin(mixer="mala", out_indices=(0,)).eval()
+    image = torch.randn(1, 3, 112, 112, requires_grad=True)
+    model(image)[0][0, 0, 0, 0].backward()
+    reach = image.grad.abs().amax(dim=(0, 1)) > 0
+    assert reach[:28, :28].all()
+    assert not reach[28:].any()
+
+
+@torch.no_grad()
+def test_without_windows_the_attention_is_that_of_the_tokens():
+    model = swin(mixer="mala", window_size=None, out_indices=(0,), norm_cfg=None).eval()
+    image = torch.randn(2, 3, 36, 52)
+    block, x = model.layers[0].blocks[0], model.patch_embed(image)
+    y = x + block.attn(block.norm1(x).flatten(1, 2), (9, 13)).unflatten(1, (9, 13))
+    y = y + block.mlp(block.norm2(y))
+    torch.testing.assert_close(model(image)[0], y.permute(0, 3, 1, 2))
+
+
+def test_without_windows_a_plain_swin_file_loads_but_for_its_position_bias():
+    windowed, whole = swin(mixer="softmax"), swin(mixer="softmax", window_size=None)
+    state, notes = whole.adapt_state_dict(windowed.state_dict())
+    whole.load_state_dict(state)
+    assert notes == ["left out 6 position bias tables"]

@@ -5,6 +5,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import elu, relu
 
+from csan_mm.backbones import ViTCSaN
+from csan_mm.backbones.mavit import GatedAttention
 from csan_mm.layers.rotary import Rotary2D, rotate
 from csan_mm.mixers import MALA
 from csan_mm.mixers.linear import KERNELS, LinearOperator
@@ -175,3 +177,49 @@ def test_a_mixer_in_a_half_type_keeps_it():
 def test_nothing_to_learn_is_named():
     with pytest.raises(ValueError, match="learnable=True learns nothing"):
         MALA(16, 2, use_beta=False, use_gamma=False, learnable=True)
+
+
+@pytest.mark.parametrize("prefix", [0, 1], ids=["patches", "class-token"])
+@torch.no_grad()
+def test_with_gate_and_local_enhancement_it_is_the_attention_of_mavit(prefix):
+    grid, width = (3, 5), 16
+    ours = MALA(width, 2, gate=True, local_enhancement=True).double()
+    theirs = GatedAttention(width, 2, {"type": "mala"}).double()
+    for parameter in ours.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)
+    theirs.load_state_dict(
+        {
+            "qkvo.weight": torch.cat([ours.qkv.weight, ours.gate.weight])[..., None, None],
+            "qkvo.bias": torch.cat([ours.qkv.bias, ours.gate.bias]),
+            "lepe.weight": ours.lepe.weight,
+            "lepe.bias": ours.lepe.bias,
+            "proj.weight": ours.proj.weight[..., None, None],
+            "proj.bias": ours.proj.bias,
+        }
+    )
+    x = torch.randn(2, prefix + 15, width, dtype=torch.double)
+    if not prefix:
+        expected = theirs(x.unflatten(1, grid), ours.rotary(grid, x)).flatten(1, 2)
+        torch.testing.assert_close(ours(x, grid), expected, rtol=1e-10, atol=1e-10)
+        return
+    q, k, v = ours.queries_keys_values(x)
+    y = ours.operator(q, k, v, ours.rotary(grid, x, 1)).transpose(1, 2).flatten(2)
+    v = v.transpose(1, 2).flatten(2)
+    y[:, 1:] += theirs.lepe(v[:, 1:].unflatten(1, grid).permute(0, 3, 1, 2)).flatten(2).transpose(1, 2)
+    torch.testing.assert_close(ours(x, grid), ours.proj(y * ours.gate(x)), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("options", "count"),
+    [
+        ({}, 5_717_416),
+        ({"gate": True}, 6_162_088),
+        ({"local_enhancement": True}, 5_777_320),
+        ({"gate": True, "local_enhancement": True}, 6_221_992),
+    ],
+    ids=str,
+)
+def test_parameters_of_deit_t_with_a_classifier(options, count):
+    with torch.device("meta"):
+        backbone = ViTCSaN("tiny", mixer={"type": "mala", **options}, out_type="cls_token")
+    assert sum(p.numel() for p in backbone.parameters()) + 193_000 == count
