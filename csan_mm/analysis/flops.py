@@ -104,11 +104,29 @@ def _row(name: str, macs: int, params: int | None) -> str:
     )
 
 
-def count_macs(module: nn.Module, *inputs: Any) -> int:
+def count_macs(module: nn.Module, *inputs: Any, **options: Any) -> int:
     """Multiply-accumulates of ``module(*inputs)``; the inputs may be of any kind, their values do not matter."""
+    return sum(macs_by_operator(module, *inputs, **options).values())
+
+
+def macs_by_operator(module: nn.Module, *inputs: Any, **options: Any) -> dict[str, int]:
+    """Multiply-accumulates of ``module(*inputs, **options)`` under the names of PyTorch's operators, such as 'bmm'."""
     with FlopCounterMode(display=False, custom_mapping=_fused_attention()) as counter, torch.no_grad():
-        module(*inputs)
-    return counter.get_total_flops() // 2
+        module(*inputs, **options)
+    counts = counter.get_flop_counts().get("Global", {})
+    return {operator.__name__: flops // 2 for operator, flops in counts.items()}
+
+
+def count_classifier(model: nn.Module, shape: tuple[int, int]) -> tuple[int, int]:
+    """Multiply-accumulates of a classifier of mmpretrain for one image (H, W): all, and those without the products of tokens.
+
+    The second is how MALA's paper counts: projections and convolutions, not the batched products within an attention.
+    """
+    with shapes_only():
+        image = torch.empty(1, 3, *shape, device=next(model.parameters()).device)
+        counts = macs_by_operator(model.eval(), image, mode="tensor")
+    products = sum(macs for name, macs in counts.items() if "bmm" in name or "attention" in name)
+    return sum(counts.values()), sum(counts.values()) - products
 
 
 @contextmanager

@@ -12,6 +12,8 @@ SIDE = 96
 def batch_for(cfg: Any) -> dict[str, list]:
     """Inputs and data samples for ``model.data_preprocessor``."""
     make = {"mmdet": _detection, "mmseg": _segmentation, "mmpretrain": _classification}[cfg.default_scope]
+    if cfg.model.type == "RTMDet":  # would take masks for RTMDet-Ins's, which are tensors
+        make = _without_masks
     images = [torch.randint(0, 256, (3, SIDE, SIDE), dtype=torch.uint8) for _ in range(2)]
     return {"inputs": images, "data_samples": [make() for _ in images]}
 
@@ -30,6 +32,12 @@ def _detection() -> Any:
         mask[top:bottom, left:right] = 1
     sample.gt_instances = InstanceData(bboxes=boxes, labels=torch.tensor([0, 1]), masks=BitmapMasks(masks, SIDE, SIDE))
     sample.ignored_instances = InstanceData(bboxes=torch.zeros(0, 4), labels=torch.zeros(0, dtype=torch.long))
+    return sample
+
+
+def _without_masks() -> Any:
+    sample = _detection()
+    del sample.gt_instances.masks
     return sample
 
 

@@ -13,13 +13,19 @@ LISTS = {
     for path in CONFIGS.glob("*/metafile.yml")
     if (entries := yaml.safe_load(path.read_text()).get("Models"))
 }
+#: Families whose metafile lists all configs; the others list those on ImageNet, of which there are counts.
+WHOLE = ("csan", "digits")
 ENTRIES = [entry for entries in LISTS.values() for entry in entries]
 
 
 @pytest.mark.parametrize("folder", LISTS, ids=lambda folder: folder.name)
-def test_lists_every_config_once(folder: Path) -> None:
-    listed = sorted(entry["Config"] for entry in LISTS[folder])
-    assert listed == sorted(path.relative_to(CONFIGS.parent).as_posix() for path in folder.glob("*.py"))
+def test_lists_a_config_once(folder: Path) -> None:
+    listed = [entry["Config"] for entry in LISTS[folder]]
+    there = {path.relative_to(CONFIGS.parent).as_posix() for path in folder.glob("*.py")}
+    assert len(listed) == len(set(listed))
+    assert set(listed) <= there
+    if folder.name in WHOLE:
+        assert set(listed) == there
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry["Name"])

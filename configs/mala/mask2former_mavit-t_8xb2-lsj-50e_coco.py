@@ -1,0 +1,29 @@
+# Mask2Former with MAViT-T for instances, 50 epochs on COCO.
+# Paper:    MALA, ICCV 2025, arXiv 2507.00698: -
+# Measured: -
+# Recipe:   mmdet's mask2former_swin-t-p4-w7-224_8xb2-lsj-50e_coco (AdamW, a tenth of the rate in the backbone); biases do not
+#           decay here
+# Weights:  see retinanet_mavit-t_fpn_1x_coco.py
+# Command:  tools/dist_train.sh configs/mala/mask2former_mavit-t_8xb2-lsj-50e_coco.py 8
+_base_ = [
+    '../_base_/models/mask2former.py',
+    '../_base_/datasets/coco_instance_mask2former.py',
+    '../_base_/schedules/mask2former_50e.py',
+    '../_base_/mmdet_runtime.py',
+]
+model = dict(
+    backbone=dict(
+        type='csan_mm.MAViT',
+        arch='tiny',
+        drop_path_rate=0.1,
+        init_cfg=dict(
+            type='csan_mm.Pretrained',
+            checkpoint='{{$CSAN_MM_WEIGHTS:checkpoints}}/mavit_t.pth',
+            source='mala',
+        ),
+    ),
+    panoptic_head=dict(in_channels=[64, 128, 256, 512]),
+)
+sync_bn = 'torch'  # few images per GPU for the backbone's BN; see ../_base_/schedules/adamw_160k.py
+default_hooks = dict(logger=dict(log_metric_by_epoch=False), checkpoint=dict(by_epoch=False, interval=5000))
+log_processor = dict(by_epoch=False)

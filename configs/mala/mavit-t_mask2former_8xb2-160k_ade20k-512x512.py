@@ -1,0 +1,28 @@
+# Mask2Former with MAViT-T, 160,000 iterations on ADE20K.
+# Paper:    MALA, ICCV 2025, arXiv 2507.00698: -
+# Measured: -
+# Recipe:   mmseg's mask2former_swin-t_8xb2-160k_ade20k-512x512 (AdamW, a tenth of the rate in the backbone); biases do not decay
+#           here
+# Weights:  see retinanet_mavit-t_fpn_1x_coco.py
+# Command:  tools/dist_train.sh configs/mala/mavit-t_mask2former_8xb2-160k_ade20k-512x512.py 8
+_base_ = [
+    '../_base_/models/mask2former_semantic.py',
+    '../_base_/datasets/ade20k_mask2former.py',
+    '../_base_/schedules/mask2former_160k.py',
+    '../_base_/mmseg_runtime.py',
+]
+model = dict(
+    backbone=dict(
+        type='csan_mm.MAViT',
+        arch='tiny',
+        drop_path_rate=0.1,
+        init_cfg=dict(
+            type='csan_mm.Pretrained',
+            checkpoint='{{$CSAN_MM_WEIGHTS:checkpoints}}/mavit_t.pth',
+            source='mala',
+        ),
+    ),
+    decode_head=dict(in_channels=[64, 128, 256, 512]),
+)
+sync_bn = 'torch'  # few images per GPU for the backbone's BN; see ../_base_/schedules/adamw_160k.py
+default_hooks = dict(checkpoint=dict(interval=5000, save_best='mIoU'))

@@ -1,0 +1,27 @@
+# RTMDet with MAViT-T, 100 epochs on COCO.
+# Paper:    MALA, ICCV 2025, arXiv 2507.00698: -
+# Measured: -
+# Recipe:   mmdet's rtmdet_l_swin_b_4xb32-100e_coco (AdamW), over eight GPUs
+# Weights:  see retinanet_mavit-t_fpn_1x_coco.py
+# Command:  tools/dist_train.sh configs/mala/rtmdet_mavit-t_8xb16-100e_coco.py 8
+_base_ = [
+    '../_base_/models/rtmdet.py',
+    '../_base_/datasets/coco_detection_mosaic.py',
+    '../_base_/schedules/rtmdet_100e.py',
+    '../_base_/mmdet_runtime.py',
+]
+model = dict(
+    backbone=dict(
+        type='csan_mm.MAViT',
+        arch='tiny',
+        drop_path_rate=0.1,
+        out_indices=(1, 2, 3),
+        init_cfg=dict(
+            type='csan_mm.Pretrained',
+            checkpoint='{{$CSAN_MM_WEIGHTS:checkpoints}}/mavit_t.pth',
+            source='mala',
+        ),
+    ),
+    neck=dict(in_channels=[128, 256, 512]),
+)
+sync_bn = 'torch'  # few images per GPU for the backbone's BN; see ../_base_/schedules/adamw_160k.py
