@@ -82,7 +82,7 @@ def count(config: Path) -> dict[str, str]:
 
 
 def add_counts(family: str, names: str) -> None:
-    """Count the family's configs of these names that have no counts, and write each into its entry behind the line with its epochs."""
+    """Count the family's configs of these names that have no counts, and write that into their entries."""
     path = ROOT / "configs" / family / "metafile.yml"
     for entry in entries(family, names):
         if "GMACs" in entry["Metadata"]:
