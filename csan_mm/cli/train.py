@@ -10,7 +10,7 @@ from mmengine.hooks import Hook
 from mmengine.registry import RUNNERS
 from mmengine.runner import Runner
 
-from csan_mm.cli.batch import describe_batch, scale_learning_rate
+from csan_mm.cli.batch import describe_batch, describe_position, scale_by_effective_batch, scale_learning_rate
 from csan_mm.cli.data import find_bad_image, require_data
 from csan_mm.cli.errors import error_border
 from csan_mm.cli.launch import process_group
@@ -20,6 +20,7 @@ from csan_mm.common.errors import UserError
 from csan_mm.engine.cpu_threads import CPUThreadsHook
 from csan_mm.engine.load_check import LoadCheckHook
 from csan_mm.engine.resume import choose_checkpoint, read_checkpoints_safely
+from csan_mm.engine.resume_rates import ResumeRatesHook
 
 
 def run(args: argparse.Namespace) -> None:
@@ -46,9 +47,12 @@ def run(args: argparse.Namespace) -> None:
         with process_group(cfg):
             choose_checkpoint(cfg, args.resume, args.trust)
             runner = build_runner(cfg)
+            scale_by_effective_batch(runner)
             runner.logger.info(describe_batch(cfg, get_world_size()))
             if recipe := describe_foreign_recipe(cfg):
                 runner.logger.warning(recipe)
+            if cfg.resume:
+                runner.register_hook(ResumeRatesHook(), priority="VERY_LOW")
             if runner.cfg.get("load_from"):
                 runner.register_hook(LoadCheckHook(cfg.load_from, strict=bool(cfg.resume)), priority="LOWEST")
             runner.register_hook(threads)
@@ -61,6 +65,10 @@ def run(args: argparse.Namespace) -> None:
 
 class _StepCount(Hook):
     number = 0
+
+    def before_train(self, runner: Runner) -> None:
+        if runner.cfg.get("resume"):
+            runner.logger.info(describe_position(runner))
 
     def after_train_iter(self, *args: Any, **kwargs: Any) -> None:
         self.number += 1

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from mmengine.optim import _ParamScheduler
+from mmengine.optim.scheduler.param_scheduler import INF
 
 from csan_mm.common.errors import ArgumentError
 from csan_mm.registry import PARAM_SCHEDULERS
@@ -29,6 +30,8 @@ class WarmupCosineLR(_ParamScheduler):
         start_factor: Rate of step 0 divided by lr.
         eta_min: Floor of the rate. Default: 0.
         eta_min_ratio: The floor divided by lr, in the place of ``eta_min``. Default: none.
+        begin: First step at which it sets the rate. Default: 0.
+        end: Step from which on it leaves the rate alone; mmengine's Runner gives the training's length. Default: none.
         last_step: Last step that was made, for resuming without a state. Default: -1.
         by_epoch: A step is an epoch; with ``convert_to_iter_based=True`` in a config, an iteration. Default: True.
         verbose: Print the rates. Default: False.
@@ -50,6 +53,8 @@ class WarmupCosineLR(_ParamScheduler):
         start_factor: float,
         eta_min: float | None = None,
         eta_min_ratio: float | None = None,
+        begin: int = 0,
+        end: int = INF,
         last_step: int = -1,
         by_epoch: bool = True,
         verbose: bool = False,
@@ -60,14 +65,24 @@ class WarmupCosineLR(_ParamScheduler):
             raise ArgumentError(f"eta_min={eta_min} and eta_min_ratio={eta_min_ratio} are two floors: give one of them")
         self.warmup, self.T_max, self.start_factor = warmup, T_max, start_factor
         self.eta_min, self.eta_min_ratio = eta_min or 0.0, eta_min_ratio
-        super().__init__(optimizer, "lr", last_step=last_step, by_epoch=by_epoch, verbose=verbose)
+        super().__init__(optimizer, "lr", begin=begin, end=end, last_step=last_step, by_epoch=by_epoch, verbose=verbose)
 
     @classmethod
     def build_iter_from_epoch(
-        cls, *args: Any, warmup: int, T_max: int, epoch_length: int, by_epoch: bool = True, **kwargs: Any
+        cls,
+        *args: Any,
+        warmup: int,
+        T_max: int,
+        epoch_length: int,
+        begin: int = 0,
+        end: int = INF,
+        by_epoch: bool = True,
+        **kwargs: Any,
     ) -> "WarmupCosineLR":
         """Build it from lengths in epochs, for steps that are iterations; mmengine's Runner calls this, by_epoch being True."""
-        return cls(*args, warmup=warmup * epoch_length, T_max=T_max * epoch_length, by_epoch=False, **kwargs)
+        lengths = {"warmup": warmup, "T_max": T_max, "begin": begin, "end": end}
+        lengths = {name: length if length == INF else length * epoch_length for name, length in lengths.items()}
+        return cls(*args, **lengths, by_epoch=False, **kwargs)
 
     def _get_value(self) -> list[float]:
         """The rate of each group at this step."""

@@ -37,9 +37,25 @@ def config(
             "16 = 2 processes x 2 images x 4 accumulated steps",
             "does not say for which",
         ),
+        (
+            {"accumulate": 4, "base": 8},
+            1,
+            "8 = 1 process x 2 images x 4 accumulated steps",
+            "learning rate 0.0001, for a batch of 8 as here",
+        ),
+        ({"accumulate": 2}, 1, "4 = 1 process x 2 images x 2 accumulated steps", "would make it 2.5e-05"),
+        (
+            {"accumulate": 2, "enable": True},
+            2,
+            "8 = 2 processes x 2 images x 2 accumulated steps",
+            "scaled to 5e-05 for one of 8",
+        ),
         ({"lr": None}, 1, "2 = 1 process x 2 images", "the optimizer's learning rate is its own default"),
     ],
-    ids=["as written", "not scaled", "scaled", "accumulated", "no rate"],
+    ids=[
+        *("as written", "not scaled", "scaled", "accumulated"),
+        *("accumulated as written", "accumulated, not scaled", "accumulated and scaled", "no rate"),
+    ],
 )
 def test_describe_batch(settings, processes, batch, rate):
     got_batch, got_rate = describe_batch(config(**settings), processes).split("; ", 1)
