@@ -12,7 +12,7 @@ _base_ = [
 model = dict(
     backbone=dict(type='csan_mm.CBT', arch='tiny', out_type='cls_token'),
     neck=None,
-    head=dict(in_channels=192),
+    head=dict(in_channels=192, init_cfg=None),  # as torch starts it
     train_cfg=None,  # no Mixup, no CutMix
 )
 train_dataloader = dict(batch_size=32)

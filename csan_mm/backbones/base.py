@@ -190,7 +190,7 @@ class DenseBackbone(BaseModule, PyTorchModelHubMixin, library_name="csan_mm", li
 
     def finish(self) -> None:
         """Initialise what is there, add the output norms, freeze. The last line of a subclass's constructor."""
-        self.apply(init_weights_)
+        self.apply(self.init_module_)
         if self.norm_cfg is not None:
             width = dict(zip(self.out_indices, self.channels))
             for index in self.normed_levels():
@@ -199,6 +199,11 @@ class DenseBackbone(BaseModule, PyTorchModelHubMixin, library_name="csan_mm", li
             for parameter in [part] if isinstance(part, nn.Parameter) else part.parameters():
                 parameter.requires_grad_(False)
         self.train()
+
+    @staticmethod
+    def init_module_(module: nn.Module) -> None:
+        """How one module starts, applied to all of them; a family that starts otherwise overrides it."""
+        init_weights_(module)
 
     def normed_levels(self) -> tuple[int, ...]:
         """The returned levels that get an output norm of their own."""

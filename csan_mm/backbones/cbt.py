@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 from mmcv.cnn import build_norm_layer
-from timm.layers import DropPath, trunc_normal_
+from timm.layers import DropPath
 from torch import Tensor, nn
 
 from csan_mm.backbones.base import drop_path_rates, resolve_arch
@@ -151,14 +151,18 @@ class CBT(IsotropicBackbone):
         height, across = (img_size, img_size) if isinstance(img_size, int) else img_size
         self.source_grid = (cells(height, STRIDE), cells(across, STRIDE))
         self.patch_embed = ConvStem(in_channels, width, stem_norm_cfg)
-        self.cls_token = nn.Parameter(trunc_normal_(torch.zeros(1, 1, width), std=0.02)) if with_cls_token else None
+        self.cls_token = nn.Parameter(torch.randn(1, 1, width)) if with_cls_token else None
         rows = self.num_prefix + self.source_grid[0] * self.source_grid[1]
-        self.pos_embed = nn.Parameter(trunc_normal_(torch.zeros(1, rows, width), std=0.02))
+        self.pos_embed = nn.Parameter(torch.randn(1, rows, width))
         options = {"mixer": self._with_pooling(mixer, legacy_pooling), "num_heads": dims["num_heads"]}
         rates = drop_path_rates(drop_path_rate, self.depths)
         self.blocks = nn.ModuleList(CBTBlock(width, rates[i][0], options) for i in range(self.num_built))
         self.norm = nn.LayerNorm(width, eps=NORM_EPS) if self.final_norm else None
         self.finish()
+
+    @staticmethod
+    def init_module_(module: nn.Module) -> None:
+        """Nothing: as in the authors' code, linear layers keep torch's own start and the rest the one it was built with."""
 
     def _with_pooling(self, mixer: str | dict[str, Any], legacy_pooling: bool) -> dict[str, Any]:
         options = {"type": mixer} if isinstance(mixer, str) else dict(mixer)

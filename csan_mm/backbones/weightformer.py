@@ -4,6 +4,7 @@ No attention, no heads, no class token, no positions: its cost is linear in the 
 grid of H x W cells; parameter names are those of the official checkpoints.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from torch.nn.functional import gelu
 
 from csan_mm.backbones.base import drop_path_rates, resolve_arch
 from csan_mm.backbones.isotropic import IsotropicBackbone
+from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.depthwise import DepthwiseConv2d
 from csan_mm.layers.dynamic_conv import DynamicDepthwiseConv
 from csan_mm.layers.dynamic_linear import DynamicLinear
@@ -21,6 +23,9 @@ from csan_mm.layers.patches import PatchEmbed
 from csan_mm.registry import MODELS
 
 NORM_EPS = 1e-6
+
+#: What still learns under ``frozen_stages='static'``: predictors, and what is new in dense prediction.
+LEARNS = re.compile(r"\.(?:linear1|dwc)\.(?:wfm\.|w1$|w2$|amp\.|gain$)|^norm\d+\.|^pyramid\.")
 
 ARCHS = {
     "tiny": {"embed_dims": 192, "depth": 17},
@@ -101,7 +106,9 @@ class WeightFormer(IsotropicBackbone):
         final_norm: Default: True.
         drop_path_rate: Stochastic depth of the last block; it grows linearly from 0. Default: 0.
         out_indices: Default: -1, the last block.
-        frozen_stages: Default: -1.
+        frozen_stages: Besides what :class:`DenseBackbone` takes, 'static': all static weights are frozen and only the
+            predictors are tuned (``wfm``, ``w1``, ``w2``, ``amp``, ``gain``), which the paper names as future
+            work; output norms and the pyramid, which an ImageNet file does not have, learn too. Default: -1.
         norm_eval: Default: False.
         with_cp: Default: False.
         norm_cfg: Default: None.
@@ -130,12 +137,14 @@ class WeightFormer(IsotropicBackbone):
         final_norm: bool = True,
         drop_path_rate: float = 0.0,
         out_indices: int | Sequence[int] = -1,
-        frozen_stages: int = -1,
+        frozen_stages: int | str = -1,
         norm_eval: bool = False,
         with_cp: bool = False,
         norm_cfg: dict[str, Any] | None = None,
         init_cfg: dict[str, Any] | list[dict[str, Any]] | None = None,
     ) -> None:
+        if isinstance(frozen_stages, str) and frozen_stages != "static":
+            raise ArgumentError(f"frozen_stages={frozen_stages!r} is unknown: take a number of stages, or 'static'")
         dims = resolve_arch(arch, ARCHS)
         width, depth = dims["embed_dims"], dims["depth"]
         super().__init__(
@@ -146,7 +155,7 @@ class WeightFormer(IsotropicBackbone):
             out_type,
             final_norm,
             out_indices,
-            frozen_stages,
+            -1 if frozen_stages == "static" else frozen_stages,
             norm_eval,
             with_cp,
             norm_cfg,
@@ -163,6 +172,12 @@ class WeightFormer(IsotropicBackbone):
         )
         self.norm = nn.LayerNorm(width, eps=NORM_EPS) if self.final_norm else None
         self.finish()
+        if frozen_stages == "static":
+            self._freeze_static()
+
+    def _freeze_static(self) -> None:
+        for name, parameter in self.named_parameters():
+            parameter.requires_grad_(LEARNS.search(name) is not None)
 
     def embed(self, image: Tensor) -> tuple[Tensor, tuple[int, int]]:
         """Normed patches: (B, 3, H, W) -> (B, N, C) and the grid."""

@@ -15,6 +15,7 @@ formula: these are our plainest reading. The widths of 'gap' are those of Han et
 """
 
 import torch
+from timm.layers import trunc_normal_
 from torch import Tensor, nn
 from torch.nn.functional import conv2d, normalize, pad
 
@@ -44,8 +45,9 @@ class DynamicDepthwiseConv(DynamicLayer):
         if strategy == "gap" and embed_dims % 4:
             raise ArgumentError(f"embed_dims={embed_dims} must be a multiple of 4 for strategy='gap'")
         self.embed_dims, self.strategy = embed_dims, strategy
-        static = nn.Conv2d(embed_dims, embed_dims, 3, groups=embed_dims)  # for its initialisation
-        self.w, self.b = static.weight, static.bias
+        # Ten times below a fan-in start: it decides how strong dw is beside w (the authors' code).
+        self.w = nn.Parameter(trunc_normal_(torch.empty(embed_dims, 1, 3, 3), std=0.02))
+        self.b = nn.Parameter(trunc_normal_(torch.empty(embed_dims), std=0.02))
         hidden, out = (embed_dims // 4, 9 * embed_dims) if strategy == "gap" else (embed_dims, embed_dims)
         side = 3 if strategy == "conv" else 1
         self.wfm = nn.Sequential(

@@ -65,7 +65,7 @@ class DynamicLinear(DynamicLayer):
         right = out_features // rate if strategy in ("bilateral", "deep") else 0
         self.hidden = (left, right)
         self.w = _matrix(in_features, out_features)
-        self.b = nn.Parameter(torch.zeros(out_features))
+        self.b = nn.Parameter(trunc_normal_(torch.empty(out_features), std=0.02))
         self.wfm = nn.Linear(in_features, left + right) if right else None
         self.w1 = _matrix(left, in_features) if left else None
         self.w2 = _matrix(right or in_features, out_features)

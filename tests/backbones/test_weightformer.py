@@ -145,3 +145,31 @@ def test_parameters_without_decay():
 def test_wrong_arguments_are_named(options, named):
     with pytest.raises(ValueError, match=named):
         weightformer(**options)
+
+
+@pytest.mark.parametrize("strategy", [{}, {"linear_strategy": "deep", "conv_strategy": "amp_dir", "layer_scale": 0.1}])
+def test_only_the_predictors_are_tuned_where_static_weights_are_frozen(strategy):
+    torch.manual_seed(0)
+    options = {"arch": {"embed_dims": 16, "depth": 5}, **strategy, "out_type": "pyramid", "out_indices": (0, 1, 3, 4)}
+    model = WeightFormer(**options, frozen_stages="static", norm_cfg={"type": "LN"})
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    learned = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    optimizer = torch.optim.AdamW(learned, lr=0.1, weight_decay=0.1)
+    sum(level.square().mean() for level in model(torch.randn(2, 3, 64, 96))).backward()
+    assert all(parameter.grad is not None for parameter in learned)  # DDP finds no unused ones
+    optimizer.step()
+    changed = {name for name, value in model.state_dict().items() if not torch.equal(value, before[name])}
+    tuned = {name.split(".", 2)[2] for name in changed if name.startswith("blocks.")}
+    predictors = {"linear1.wfm.weight", "linear1.wfm.bias", "linear1.w1", "linear1.w2"}
+    predictors |= {"dwc.wfm.0.weight", "dwc.wfm.0.bias", "dwc.wfm.2.weight"}
+    if strategy:
+        predictors = predictors - {"linear1.w1"} | {"linear1.gain", "dwc.gain", "dwc.amp.weight", "dwc.amp.bias"}
+    assert tuned == predictors
+    assert {name.split(".")[1] for name in changed if name.startswith("blocks.")} == {"1", "4"}
+    assert {name.split(".")[0] for name in changed} == {"blocks", "norm0", "norm1", "norm3", "pyramid"}
+    assert not any(parameter.requires_grad for parameter in model.patch_embed.parameters())
+
+
+def test_static_is_the_only_word_frozen_stages_takes():
+    with pytest.raises(ValueError, match="frozen_stages='dynamic'"):
+        WeightFormer("tiny", frozen_stages="dynamic")
