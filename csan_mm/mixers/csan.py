@@ -17,6 +17,8 @@ Hiera pools queries: with S tokens to a group, q is their maximum, e_i is shared
 mean z, mu and kpriv each token's own, and the private path is averaged over the group. N then counts keys, n = N / S queries.
 """
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
@@ -28,6 +30,7 @@ from csan_mm.registry import MIXERS
 
 KAPPAS = ("unbounded", "bounded")
 GRANULARITIES = ("unit", "head")
+GAINS = ("tau", "mu", "kpub", "kpriv")
 
 
 class LinearGate(nn.Module):
@@ -40,6 +43,18 @@ class LinearGate(nn.Module):
     def forward(self, t: Tensor) -> Tensor:
         """Gate t by itself."""
         return t * self.proj(t).sigmoid()
+
+
+class NoGain(nn.Module):
+    """In the place of a gain's linear layer: zeros, so that 1 + f is 1 and the private path 0; (..., h) -> (..., n)."""
+
+    def __init__(self, dims: int) -> None:
+        super().__init__()
+        self.dims = dims
+
+    def forward(self, z: Tensor) -> Tensor:
+        """Zeros beside z."""
+        return z.new_zeros(*z.shape[:-1], self.dims)
 
 
 @MIXERS.register_module(name="csan")
@@ -62,6 +77,8 @@ class CSaN(TokenMixer):
         out_dims: Width of the output. Default: ``embed_dims``.
         inner_dims: Width that is split over the heads, C in the formulas. Default: ``out_dims``.
         query_pool: S, the number of successive tokens that share one query. Default: 1.
+        off: Gains to leave out, of 'tau', 'mu', 'kpub' (each is then 1) and 'kpriv' (then 0, no private path), for the paper's
+            ablations; at least one stays. Default: none.
 
     Raises:
         ValueError: A width the heads do not divide, an unknown kappa or granularity.
@@ -81,6 +98,7 @@ class CSaN(TokenMixer):
         out_dims: int | None = None,
         inner_dims: int | None = None,
         query_pool: int = 1,
+        off: Sequence[str] = (),
     ) -> None:
         super().__init__(embed_dims, num_heads, window_size, out_dims, inner_dims, query_pool)
         width = self.inner_dims
@@ -93,10 +111,11 @@ class CSaN(TokenMixer):
         self.reduce = nn.Linear(width // 4, hidden)
         self.act = LinearGate(hidden) if kappa == "unbounded" else nn.GELU()
         self.squash = nn.Identity() if kappa == "unbounded" else nn.Tanh()  # f
-        self.ka = nn.Linear(hidden, gains)
-        self.kv = nn.Linear(hidden, gains)
-        self.magk = nn.Linear(hidden, num_heads)
-        self.temp = nn.Linear(hidden, num_heads)
+        self._check_off(off)
+        self.ka = NoGain(gains) if "kpub" in off else nn.Linear(hidden, gains)
+        self.kv = NoGain(gains) if "kpriv" in off else nn.Linear(hidden, gains)
+        self.magk = NoGain(num_heads) if "mu" in off else nn.Linear(hidden, num_heads)
+        self.temp = NoGain(num_heads) if "tau" in off else nn.Linear(hidden, num_heads)
         self.proj = nn.Linear(width, self.out_dims)
 
     def _check(self, kappa: str, granularity: str) -> None:
@@ -109,6 +128,13 @@ class CSaN(TokenMixer):
             raise ArgumentError(f"kappa={kappa!r} is unknown: take one of {', '.join(KAPPAS)}")
         if granularity not in GRANULARITIES:
             raise ArgumentError(f"granularity={granularity!r} is unknown: take one of {', '.join(GRANULARITIES)}")
+
+    @staticmethod
+    def _check_off(off: Sequence[str]) -> None:
+        if isinstance(off, str) or not set(off) <= set(GAINS):
+            raise ArgumentError(f"off={off!r}: take a list of names out of {', '.join(GAINS)}")
+        if set(off) == set(GAINS):
+            raise ArgumentError(f"off={off!r} leaves plain attention: take mixer='softmax'")
 
     def forward(self, x: Tensor, grid: tuple[int, int] | None = None, mask: Tensor | None = None) -> Tensor:
         """Mix tokens x (B, N, C) -> (B, n, C_out); the grid is not needed."""

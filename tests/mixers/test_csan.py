@@ -192,3 +192,44 @@ def test_pooled_queries_equal_the_formulas_in_loops():
     x = torch.randn(B, 8, 12, dtype=torch.float64)
     expected = torch.stack([loop_pooled_csan(mixer, image, 4) for image in x])
     torch.testing.assert_close(mixer(x), expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("off", "parts"),
+    [
+        (("tau",), ("temp",)),
+        (("mu",), ("magk",)),
+        (("kpub",), ("ka",)),
+        (("kpriv",), ("kv",)),
+        (("tau", "mu", "kpub"), ("temp", "magk", "ka")),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("kappa", ["unbounded", "bounded"])
+def test_a_gain_that_is_off_is_one_and_the_private_path_nothing(off, parts, kappa):
+    """The same as a whole CSaN whose layer of this gain gives zeros; the other gains do change the output."""
+    whole, without = CSaN(32, 2, kappa=kappa).double(), CSaN(32, 2, kappa=kappa, off=off).double()
+    for parameter in whole.parameters():
+        torch.nn.init.normal_(parameter, std=0.4)
+    state = {name: value for name, value in whole.state_dict().items() if name.split(".")[0] not in parts}
+    without.load_state_dict(state)
+    x = torch.randn(2, 9, 32, dtype=torch.double)
+    assert not torch.allclose(without(x), whole(x))
+    for part in parts:
+        for parameter in getattr(whole, part).parameters():
+            torch.nn.init.zeros_(parameter)
+    torch.testing.assert_close(without(x), whole(x))
+    without(x).square().sum().backward()
+    assert all(parameter.grad is not None for parameter in without.parameters())
+
+
+@pytest.mark.parametrize(
+    ("off", "message"),
+    [("tau", "off='tau': take a list"), (("kappa",), "take a list of names out of tau, mu, kpub, kpriv")],
+    ids=str,
+)
+def test_gains_that_are_none_are_named(off, message):
+    with pytest.raises(ValueError, match=message):
+        CSaN(32, 2, off=off)
+    with pytest.raises(ValueError, match="leaves plain attention"):
+        CSaN(32, 2, off=("tau", "mu", "kpub", "kpriv"))
