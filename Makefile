@@ -3,6 +3,7 @@
 # make test        the tests
 # make test-slow   those that take longer than some twenty seconds
 # make test-cpus   the tests with the kernels of other processors and with other random numbers, nine times in all
+# make test-oldest the tests with the oldest versions that pyproject.toml allows, in an environment of their own, .venv-oldest
 # make lint        ruff: rules and format
 # make docs-check  runs every command of docs/ and of the READMEs, in some ten minutes
 # Each sets up the environment first: $(VENV), with the versions of requirements/constraints.txt. A second run re-uses it.
@@ -22,7 +23,7 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check
 STAMP := $(VENV)/.csan_mm-installed
 
-.PHONY: help env demo road test test-slow test-cpus lint docs-check
+.PHONY: help env demo road test test-slow test-cpus test-oldest lint docs-check
 .DELETE_ON_ERROR:
 
 help:
@@ -52,6 +53,13 @@ test-cpus: $(STAMP)
 		env OMP_NUM_THREADS=1 $$setting $(PY) -m pytest -n $(WORKERS) $(PYTEST_ARGS) || failed="$$failed $$setting"; \
 	done; \
 	test -z "$$failed" || { echo "error: tests fail under$$failed" >&2; exit 1; }
+
+# The line of OpenMMLab's original packages; what cannot pass there stands with its reason in requirements/oldest-without.txt.
+OLDEST := requirements/oldest.txt
+test-oldest:
+	$(MAKE) --no-print-directory -f $(firstword $(MAKEFILE_LIST)) test VENV=.venv-oldest CONSTRAINTS=$(OLDEST) \
+		EXTRAS=openmmlab,digits,export,test \
+		PYTEST_ARGS="$$(sed -n 's/^\(tests[^ ]*\) .*/--deselect=\1/p' requirements/oldest-without.txt | tr '\n' ' ') $(PYTEST_ARGS)"
 
 lint: $(STAMP)
 	$(PY) -m ruff check .

@@ -118,3 +118,23 @@ def test_the_tests_run_under_every_processor_setting_and_seed_although_one_fails
     assert runs == [(setting, "-m pytest -n auto -k x") for setting in settings]
     assert code != 0
     assert "error: tests fail under MKL_CBWR=COMPATIBLE\n" in output
+
+
+def test_the_oldest_versions_have_an_environment_of_their_own(make, tmp_path, repo_root):
+    for name in ("oldest.txt", "oldest-without.txt"):
+        shutil.copy(repo_root / "requirements" / name, tmp_path / "requirements")
+    shutil.copytree(tmp_path / "env", tmp_path / ".venv-oldest")
+    code, lines, output = make("test-oldest", "PYTEST_ARGS=-k x")
+    assert code == 0, output
+    (install,) = installs(lines)
+    assert install.endswith("install --constraint requirements/oldest.txt --editable .[openmmlab,digits,export,test]")
+    assert lines[-1].startswith("-m pytest -n auto --deselect=tests/checkpoint/test_export.py --deselect=tests/")
+    assert lines[-1].endswith(" -k x")
+
+
+def test_what_is_left_out_there_exists(repo_root):
+    for line in (repo_root / "requirements" / "oldest-without.txt").read_text().splitlines()[1:]:
+        name, reason = line.split(" ", 1)
+        path, _, function = name.partition("::")
+        assert reason
+        assert f"def {function}" in (repo_root / path).read_text()
