@@ -28,7 +28,7 @@ def error_border(config: str, find_bad_image: Callable[[], str | None] | None = 
     try:
         yield
     except Exception as error:
-        sentence = _explain(error, config, find_bad_image)
+        sentence = explain(error, config, find_bad_image)
         if sentence is None:
             raise
         if not getattr(_user_error(error), "told_by_main", False):
@@ -36,8 +36,14 @@ def error_border(config: str, find_bad_image: Callable[[], str | None] | None = 
         raise SystemExit(error.exit_code if isinstance(error, UserError) else 1) from None
 
 
-def _explain(error: Exception, config: str, find_bad_image: Callable[[], str | None] | None) -> str | None:
-    """The sentence for a well-known cause, or None."""
+def explain(error: Exception, config: str, find_bad_image: Callable[[], str | None] | None = None) -> str | None:
+    """The sentence for a well-known cause, or None.
+
+    Args:
+        error: What was raised.
+        config: The config's path.
+        find_bad_image: Looks for the file when a decoder did not name it. Default: not looked for.
+    """
     if ours := _user_error(error):
         return str(ours)
     text = str(error)

@@ -21,6 +21,7 @@ from csan_mm.engine.cpu_threads import CPUThreadsHook
 from csan_mm.engine.load_check import LoadCheckHook
 from csan_mm.engine.resume import choose_checkpoint, read_checkpoints_safely
 from csan_mm.engine.resume_rates import ResumeRatesHook
+from csan_mm.preflight.fit import require_fit
 
 
 def run(args: argparse.Namespace) -> None:
@@ -48,6 +49,7 @@ def run(args: argparse.Namespace) -> None:
             choose_checkpoint(cfg, args.resume, args.trust)
             runner = build_runner(cfg)
             scale_by_effective_batch(runner)
+            require_fit(runner.model, cfg.model)
             runner.logger.info(describe_batch(cfg, get_world_size()))
             if recipe := describe_foreign_recipe(cfg):
                 runner.logger.warning(recipe)

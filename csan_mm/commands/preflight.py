@@ -15,6 +15,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--quick", action="store_true", help="look at all annotations, but read only a sample of images and label maps"
     )
+    parser.add_argument(
+        "--no-trial",
+        action="store_true",
+        help="leave out the last step: one training step and one evaluation on two images, on the CPU",
+    )
     add_cfg_options(parser)
 
 

@@ -97,6 +97,7 @@ class _Checker:
         self.images = {image["id"]: image for image in content["images"]}
         self.categories = {category["id"] for category in content["categories"]}
         self.by_image: dict[Any, list[dict]] = {}
+        self.learnt: set = set()  # images that training keeps and that have a box to learn from
         for annotation in content["annotations"]:
             self.by_image.setdefault(annotation["image_id"], []).append(annotation)
 
@@ -160,7 +161,7 @@ class _Checker:
         if isinstance(opened.classes, str):
             return
         left_out = _step(opened, "with_mask") and _step(opened, "poly2mask") is False
-        infos, boxes = [], 0
+        infos, with_boxes = [], set()
         try:
             index = self._index(dataset)
             dataset.cat_ids = index.get_cat_ids(cat_names=dataset.metainfo["classes"])
@@ -169,19 +170,21 @@ class _Checker:
             for image_id, image in index.imgs.items():
                 raw = {"raw_img_info": {**image, "img_id": image_id}, "raw_ann_info": self.by_image.get(image_id, [])}
                 info = dataset.parse_data_info(raw)
-                boxes += sum(
+                if any(
                     not instance["ignore_flag"] and not (left_out and isinstance(instance.get("mask"), dict))
-                    for instance in info.pop("instances")
-                )
+                    for instance in info["instances"]
+                ):
+                    with_boxes.add(image_id)
                 infos.append({key: info[key] for key in ("img_id", "width", "height")})
             dataset.data_list = infos
-            total, left = len(infos), len(dataset.filter_data())
+            kept = [info["img_id"] for info in dataset.filter_data()]
         except Exception as error:  # whatever the data set's own code raises would stop the training
             says = f"cannot be loaded ({type(error).__name__}: {error})"
             yield Finding(Severity.FAULT, self.file.path, says, "correct the file", where)
             return
         if not dataset.test_mode:
-            yield from self._what_is_left(boxes, left, total, where)
+            self.learnt |= with_boxes & set(kept)
+            yield from self._what_is_left(len(with_boxes), len(kept), len(infos), where)
 
     def _what_is_left(self, boxes: int, left: int, total: int, where: str) -> Iterator[Finding]:
         path = self.file.path
@@ -220,8 +223,10 @@ class _Checker:
             yield Finding(Severity.FAULT, self.file.path, says, cure, evaluation.where)
 
     def excerpt(self) -> dict[str, list]:
-        """A few images that have annotations, with what belongs to them."""
-        images = sorted(self.content["images"], key=lambda image: image["id"] not in self.by_image)[:TRIAL_IMAGES]
+        """A few images, those that training learns from first, then those with annotations, with what belongs to them."""
+        images = sorted(
+            self.content["images"], key=lambda image: (image["id"] not in self.learnt, image["id"] not in self.by_image)
+        )[:TRIAL_IMAGES]
         annotations = [row for image in images for row in self.by_image.get(image["id"], [])]
         return {"images": images, "annotations": annotations, "categories": self.content["categories"]}
 

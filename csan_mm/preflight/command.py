@@ -24,13 +24,14 @@ from csan_mm.preflight.datasets import (
 from csan_mm.preflight.evaluators import coco_evaluations
 from csan_mm.preflight.folders import check_folders
 from csan_mm.preflight.segmentation import check_segmentation
+from csan_mm.preflight.trial import trial
 
 
 def run(args: argparse.Namespace) -> int:
     """Check the data of a config and print one report.
 
     Args:
-        args: ``config``, ``json``, ``quick``, ``cfg_options``.
+        args: ``config``, ``json``, ``quick``, ``no_trial``, ``cfg_options``.
 
     Returns:
         The exit status: 0 all well (notes at most), 1 warnings, 2 faults.
@@ -41,7 +42,10 @@ def run(args: argparse.Namespace) -> int:
         # Decoders warn of what is reported here anyway. Set once, by the main thread: it holds for the whole process.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            findings = list(check_config(cfg, args.quick))
+            files: dict[str, AnnotationFile] = {}
+            findings = list(check_config(cfg, args.quick, files))
+            if not args.no_trial:
+                findings += trial(cfg, files, with_data=exit_code(findings) < Severity.FAULT)
     except UserError as error:
         findings = [Finding(Severity.FAULT, args.config, str(error))]
     if args.json:
@@ -51,17 +55,18 @@ def run(args: argparse.Namespace) -> int:
     return exit_code(findings)
 
 
-def check_config(cfg: Config, quick: bool = False) -> Iterator[Finding]:
+def check_config(cfg: Config, quick: bool = False, files: dict[str, AnnotationFile] | None = None) -> Iterator[Finding]:
     """Check every data set of a config, what the metrics read, and the heads; each annotation file is read once.
 
     Args:
         cfg: A config with a ``model``.
         quick: Look at the annotations and at a choice of the images and label maps. Default: False.
+        files: Filled with the COCO files by their real paths. Default: not kept.
     """
+    files = {} if files is None else files
     places = list(dataset_settings(cfg, DATALOADERS))
     if not places:
         yield Finding(Severity.FAULT, str(cfg.filename), "sets no data loader", f"set one of {', '.join(DATALOADERS)}")
-    files: dict[str, AnnotationFile] = {}
     for where, settings in places:
         opened = yield from _open(cfg, where, settings)
         if opened is None:
