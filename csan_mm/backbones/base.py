@@ -1,6 +1,6 @@
 """The contract all backbones keep: variants, outputs, freezing, checkpointing, layer depths."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils.checkpoint import checkpoint
 
+from csan_mm.common.checks import is_int
 from csan_mm.common.errors import ArgumentError
 from csan_mm.common.settings import without_init_cfg
 
@@ -51,6 +52,10 @@ def resolve_arch(
                 f"arch={arch!r} is unknown: take one of {', '.join(archs)}, or a dict with {', '.join(sorted(keys))}"
             )
         return dict(archs[name])
+    if not isinstance(arch, Mapping):
+        raise ArgumentError(
+            f"arch={arch!r} is no variant: take one of {', '.join(archs)}, or a dict with {', '.join(sorted(keys))}"
+        )
     missing, unknown = keys - set(arch) - set(optional), set(arch) - keys - set(optional)
     if missing or unknown:
         raise ArgumentError(
@@ -62,8 +67,10 @@ def resolve_arch(
     for key in keys & {"embed_dims", "depth", "depths", "num_heads"}:
         per_stage = isinstance(example[key], Sequence)
         values = arch[key] if isinstance(arch[key], Sequence) else [arch[key]]
-        if per_stage != isinstance(arch[key], Sequence) or not all(
-            type(value) is int and value > 0 for value in values
+        if (
+            per_stage != isinstance(arch[key], Sequence)
+            or not all(is_int(value) and value > 0 for value in values)
+            or not values
         ):
             wanted = "whole numbers from 1 up, one per stage" if per_stage else "one whole number from 1 up"
             raise ArgumentError(f"arch: {key}={arch[key]!r} cannot be: take {wanted}, such as {example[key]}")
@@ -96,6 +103,20 @@ def drop_path_rates(rate: float, depths: Sequence[int]) -> list[list[float]]:
     last = max(1, sum(depths) - 1)
     first = [sum(depths[:i]) for i in range(len(depths))]
     return [[rate * block / last for block in range(start, start + depth)] for start, depth in zip(first, depths)]
+
+
+def build_norm(name: str, cfg: dict[str, Any], width: int) -> nn.Module:
+    """The norm that the argument ``name`` describes.
+
+    Raises:
+        ArgumentError: There is none of that type, or not with these options.
+    """
+    try:
+        return build_norm_layer(dict(cfg), width)[1]
+    except (KeyError, TypeError, ValueError, AssertionError) as error:
+        raise ArgumentError(
+            f"{name}={cfg!r} is no norm of {width} channels ({error}): take dict(type='LN'), say"
+        ) from error
 
 
 def init_weights_(module: nn.Module) -> None:
@@ -193,8 +214,9 @@ class DenseBackbone(BaseModule, PyTorchModelHubMixin, library_name="csan_mm", li
         self.apply(self.init_module_)
         if self.norm_cfg is not None:
             width = dict(zip(self.out_indices, self.channels))
+            build_norm("norm_cfg", self.norm_cfg, self.channels[0])  # a final norm may stand in the place of all
             for index in self.normed_levels():
-                self.add_module(f"norm{index}", build_norm_layer(self.norm_cfg, width[index])[1])
+                self.add_module(f"norm{index}", build_norm("norm_cfg", self.norm_cfg, width[index]))
         for part in self._frozen_parts():
             for parameter in [part] if isinstance(part, nn.Parameter) else part.parameters():
                 parameter.requires_grad_(False)

@@ -8,16 +8,17 @@ from itertools import pairwise
 from typing import Any
 
 import torch
-from mmcv.cnn import build_norm_layer
 from timm.layers import DropPath
 from torch import Tensor, nn
 
-from csan_mm.backbones.base import drop_path_rates, resolve_arch
+from csan_mm.backbones.base import build_norm, drop_path_rates, resolve_arch
 from csan_mm.backbones.isotropic import IsotropicBackbone, refit_positions, resized_positions
+from csan_mm.common.arguments import check_arguments
+from csan_mm.common.checks import check_size
 from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.ista import ISTA
 from csan_mm.layers.padding import cells
-from csan_mm.mixers.build import build_mixer
+from csan_mm.mixers.build import build_mixer, mixer_options
 from csan_mm.registry import MODELS
 
 NORM_EPS = 1e-5
@@ -48,7 +49,7 @@ class ConvStem(nn.Module):
         layers: list[nn.Module] = []
         for before, width in pairwise(widths):
             conv = nn.Conv2d(before, width, 3, stride=2, padding=1, bias=False)
-            layers += [nn.Sequential(conv, build_norm_layer(norm_cfg, width)[1]), nn.GELU()]
+            layers += [nn.Sequential(conv, build_norm("stem_norm_cfg", norm_cfg, width)), nn.GELU()]
         self.proj = nn.Sequential(*layers[:-1])
 
     def forward(self, image: Tensor) -> Tensor:
@@ -130,6 +131,7 @@ class CBT(IsotropicBackbone):
         norm_cfg: dict[str, Any] | None = None,
         init_cfg: dict[str, Any] | list[dict[str, Any]] | None = None,
     ) -> None:
+        check_arguments(locals())
         dims = resolve_arch(arch, ARCHS)
         width, depth = dims["embed_dims"], dims["depth"]
         if width % 8:
@@ -148,7 +150,7 @@ class CBT(IsotropicBackbone):
             norm_cfg,
             init_cfg,
         )
-        height, across = (img_size, img_size) if isinstance(img_size, int) else img_size
+        height, across = check_size("img_size", img_size)
         self.source_grid = (cells(height, STRIDE), cells(across, STRIDE))
         self.patch_embed = ConvStem(in_channels, width, stem_norm_cfg)
         self.cls_token = nn.Parameter(torch.randn(1, 1, width)) if with_cls_token else None
@@ -165,7 +167,7 @@ class CBT(IsotropicBackbone):
         """Nothing: as in the authors' code, linear layers keep torch's own start and the rest the one it was built with."""
 
     def _with_pooling(self, mixer: str | dict[str, Any], legacy_pooling: bool) -> dict[str, Any]:
-        options = {"type": mixer} if isinstance(mixer, str) else dict(mixer)
+        options = mixer_options(mixer)
         if not legacy_pooling:
             return options
         if not self.num_prefix:

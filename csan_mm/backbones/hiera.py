@@ -14,12 +14,14 @@ from torch.nn.functional import interpolate
 
 from csan_mm.backbones.base import DenseBackbone, drop_path_rates, resolve_arch
 from csan_mm.backbones.isotropic import refit_positions, resized_positions
+from csan_mm.common.arguments import check_arguments
+from csan_mm.common.checks import check_size
 from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.dynamic import at_least_float32
 from csan_mm.layers.mlp import Mlp
 from csan_mm.layers.padding import cells, pad_to_multiple
 from csan_mm.layers.windows import WindowGrid
-from csan_mm.mixers import build_mixer
+from csan_mm.mixers.build import build_mixer, mixer_options
 from csan_mm.registry import MODELS
 
 NORM_EPS = 1e-6
@@ -165,13 +167,14 @@ class HieraCSaN(DenseBackbone):
         norm_cfg: dict[str, Any] | None = {"type": "LN", "eps": NORM_EPS},  # noqa: B006 (plain data, never changed)
         init_cfg: dict[str, Any] | list[dict[str, Any]] | None = None,
     ) -> None:
+        check_arguments(locals())
         dims = resolve_arch(arch, ARCHS)
         width, depths = dims["embed_dims"], dims["depths"]
         if len(depths) > 4:
             raise ArgumentError(
                 f"arch={arch!r}: mask units of {MASK_UNIT} tokens halve three times, so depths has at most 4 stages"
             )
-        if mixer not in ("csan", "softmax"):
+        if mixer_options(mixer)["type"] not in ("csan", "softmax"):
             raise ArgumentError(f"mixer={mixer!r} cannot pool queries: take 'csan' or 'softmax'")
         channels = [width * 2**i for i in range(len(depths))]
         strides = [STRIDE * 2**i for i in range(len(depths))]
@@ -195,7 +198,7 @@ class HieraCSaN(DenseBackbone):
         self.finish()
 
     def _add_positions(self, img_size: int | Sequence[int], width: int, abs_win_pos_embed: bool) -> None:
-        height, across = (img_size, img_size) if isinstance(img_size, int) else img_size
+        height, across = check_size("img_size", img_size)
         self.source_grid = (cells(height, STRIDE), cells(across, STRIDE))
         shape = (1, width, 14, 14) if abs_win_pos_embed else (1, self.source_grid[0] * self.source_grid[1], width)
         self.pos_embed = nn.Parameter(trunc_normal_(torch.zeros(shape), std=0.02))

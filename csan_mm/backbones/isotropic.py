@@ -61,7 +61,7 @@ class IsotropicBackbone(DenseBackbone):
             raise ArgumentError(
                 "out_type='cls_token' needs a class token and this backbone has none: take 'avg_featmap'"
             )
-        if out_type not in MAP_TYPES and norm_cfg is not None and norm_cfg["type"] != "LN":
+        if out_type not in MAP_TYPES and norm_cfg is not None and norm_cfg.get("type") != "LN":
             raise ArgumentError(
                 f"norm_cfg={norm_cfg!r} works on maps, and out_type={out_type!r} returns tokens: take dict(type='LN')"
             )

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from mmcv.cnn import build_norm_layer
 from timm.layers import DropPath, trunc_normal_
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from csan_mm.backbones.base import DenseBackbone, drop_path_rates, resolve_arch
+from csan_mm.backbones.base import DenseBackbone, build_norm, drop_path_rates, resolve_arch
+from csan_mm.common.arguments import check_arguments
 from csan_mm.common.checks import check_choice
 from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.depthwise import DepthwiseConv2d
@@ -194,7 +194,7 @@ class Downsample(nn.Module):
     def __init__(self, in_channels: int, out_channels: int, norm_cfg: dict[str, Any]) -> None:
         super().__init__()
         self.reduction = nn.Conv2d(in_channels, out_channels, 3, stride=2, padding=1)
-        self.norm = build_norm_layer(norm_cfg, out_channels)[1]
+        self.norm = build_norm("conv_norm_cfg", norm_cfg, out_channels)
 
     def forward(self, x: Tensor) -> Tensor:
         """Halve the map."""
@@ -210,7 +210,7 @@ class ConvStem(nn.Module):
         layers = []
         for before, width, stride in [(in_channels, half, 2), (half, half, 1), (half, half, 1), (half, embed_dims, 2)]:
             conv = nn.Conv2d(before, width, 3, stride=stride, padding=1)
-            layers += [conv, build_norm_layer(norm_cfg, width)[1], nn.GELU()]
+            layers += [conv, build_norm("conv_norm_cfg", norm_cfg, width), nn.GELU()]
         self.proj = nn.Sequential(*layers[:-1])
 
     def forward(self, image: Tensor) -> Tensor:
@@ -272,6 +272,7 @@ class MAViT(DenseBackbone):
         norm_cfg: dict[str, Any] | None = {"type": "LN", "eps": NORM_EPS},  # noqa: B006
         init_cfg: dict[str, Any] | list[dict[str, Any]] | None = None,
     ) -> None:
+        check_arguments(locals())
         dims = resolve_dims(arch)
         widths, depths, heads = dims["embed_dims"], dims["depths"], dims["num_heads"]
         operators = resolve_attention(attention, depths)
@@ -382,10 +383,16 @@ def resolve_attention(
     Raises:
         ValueError: Not one entry per stage, or per block of a stage; an unknown kind.
     """
+    if not isinstance(attention, str | dict | Sequence):
+        raise ArgumentError(f"attention={attention!r} cannot be: take {', '.join(OPERATORS)}, or a kind per stage")
     stages = [attention] * len(depths) if isinstance(attention, str | dict) else list(attention)
     if len(stages) != len(depths):
         raise ArgumentError(
             f"attention={attention!r} has {len(stages)} entries for {len(depths)} stages: give one kind, or one entry per stage"
+        )
+    if wrong := [entry for entry in stages if not isinstance(entry, str | dict | Sequence)]:
+        raise ArgumentError(
+            f"attention: {wrong[0]!r} is no kind: take {', '.join(OPERATORS)}, or a dict with one as `type`"
         )
     blocks = [[entry] * depth if isinstance(entry, str | dict) else list(entry) for entry, depth in zip(stages, depths)]
     for i, (kinds, depth) in enumerate(zip(blocks, depths)):
@@ -397,6 +404,10 @@ def resolve_attention(
 
 
 def _operator(kind: str | dict[str, Any]) -> dict[str, Any]:
+    if not isinstance(kind, str | dict):
+        raise ArgumentError(
+            f"attention: {kind!r} is no kind: take {', '.join(OPERATORS)}, or a dict with one as `type`"
+        )
     operator = {"type": kind} if isinstance(kind, str) else dict(kind)
     check_choice("attention", operator.get("type"), tuple(OPERATORS))
     return operator

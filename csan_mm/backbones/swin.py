@@ -11,6 +11,7 @@ from timm.layers import DropPath, resize_rel_pos_bias_table
 from torch import Tensor, nn
 
 from csan_mm.backbones.base import DenseBackbone, drop_path_rates, resolve_arch
+from csan_mm.common.arguments import check_arguments
 from csan_mm.common.checks import check_choice
 from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.depthwise import DepthwiseConv2d
@@ -169,6 +170,7 @@ class SwinCSaN(DenseBackbone):
         norm_cfg: dict[str, Any] | None = {"type": "LN"},  # noqa: B006 (plain data for configs, never changed)
         init_cfg: dict[str, Any] | list[dict[str, Any]] | None = None,
     ) -> None:
+        check_arguments(locals())
         dims = resolve_arch(arch, ARCHS)
         width, depths, heads = dims["embed_dims"], dims["depths"], dims["num_heads"]
         if len(depths) != len(heads):

@@ -13,7 +13,8 @@ from torch import Tensor, nn
 
 from csan_mm.backbones.base import drop_path_rates, resolve_arch
 from csan_mm.backbones.isotropic import IsotropicBackbone, refit_positions, resized_positions
-from csan_mm.common.checks import check_choice
+from csan_mm.common.arguments import check_arguments
+from csan_mm.common.checks import check_choice, check_int, check_size
 from csan_mm.common.errors import ArgumentError, CheckpointError
 from csan_mm.layers.mlp import Mlp
 from csan_mm.layers.padding import cells
@@ -65,8 +66,8 @@ class ViTBlock(nn.Module):
         wide = widened(mixer, embed_dims, ffn_ratio)
         self.attn2 = build_mixer(embed_dims=embed_dims, **wide) if ffn == "attention" else None
         self.mlp = Mlp(embed_dims, int(ffn_ratio * embed_dims)) if ffn == "mlp" else None
-        self.ls1 = LayerScale(embed_dims, layer_scale) if layer_scale else nn.Identity()
-        self.ls2 = LayerScale(embed_dims, layer_scale) if layer_scale else nn.Identity()
+        self.ls1 = LayerScale(embed_dims, layer_scale) if layer_scale is not None else nn.Identity()
+        self.ls2 = LayerScale(embed_dims, layer_scale) if layer_scale is not None else nn.Identity()
         self.drop_path1, self.drop_path2 = DropPath(drop_path), DropPath(drop_path)
 
     def forward(self, x: Tensor, grid: tuple[int, int]) -> Tensor:
@@ -157,12 +158,15 @@ class ViTCSaN(IsotropicBackbone):
         norm_cfg: dict[str, Any] | None = None,
         init_cfg: dict[str, Any] | list[dict[str, Any]] | None = None,
     ) -> None:
+        check_arguments(locals())
         dims = resolve_arch(arch, ARCHS)
         width, depth = dims["embed_dims"], dims["depth"]
         check_choice("ffn", ffn, ("mlp", "attention"))
         if out_type == "cls_token" and not with_cls_token:
             raise ArgumentError("out_type='cls_token' needs with_cls_token=True: or take 'avg_featmap'")
         num_prefix = int(with_cls_token) + num_registers
+        check_int("window_size", window_size, 0)
+        global_indices = (global_indices,) if isinstance(global_indices, int) else tuple(global_indices)
         self._check_windows(window_size, global_indices, depth, num_prefix)
         super().__init__(
             width,
@@ -178,7 +182,7 @@ class ViTCSaN(IsotropicBackbone):
             norm_cfg,
             init_cfg,
         )
-        height, across = (img_size, img_size) if isinstance(img_size, int) else img_size
+        height, across = check_size("img_size", img_size)
         self.source_grid = (cells(height, patch_size), cells(across, patch_size))
         self.embedded_prefix = 0 if no_embed_class else num_prefix
         self.patch_embed = PatchEmbed(in_channels, width, patch_size)

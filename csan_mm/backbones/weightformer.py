@@ -15,10 +15,12 @@ from torch.nn.functional import gelu
 
 from csan_mm.backbones.base import drop_path_rates, resolve_arch
 from csan_mm.backbones.isotropic import IsotropicBackbone
+from csan_mm.common.arguments import check_arguments
+from csan_mm.common.checks import check_choice, is_int
 from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.depthwise import DepthwiseConv2d
-from csan_mm.layers.dynamic_conv import DynamicDepthwiseConv
-from csan_mm.layers.dynamic_linear import DynamicLinear
+from csan_mm.layers.dynamic_conv import CONV_STRATEGIES, DynamicDepthwiseConv
+from csan_mm.layers.dynamic_linear import LINEAR_STRATEGIES, DynamicLinear
 from csan_mm.layers.patches import PatchEmbed
 from csan_mm.registry import MODELS
 
@@ -145,6 +147,9 @@ class WeightFormer(IsotropicBackbone):
     ) -> None:
         if isinstance(frozen_stages, str) and frozen_stages != "static":
             raise ArgumentError(f"frozen_stages={frozen_stages!r} is unknown: take a number of stages, or 'static'")
+        check_arguments({name: value for name, value in locals().items() if value != "static"})
+        check_choice("linear_strategy", linear_strategy, LINEAR_STRATEGIES)
+        check_choice("conv_strategy", conv_strategy, CONV_STRATEGIES)
         dims = resolve_arch(arch, ARCHS)
         width, depth = dims["embed_dims"], dims["depth"]
         super().__init__(
@@ -217,7 +222,7 @@ def dynamic_blocks(dynamic: int | float | Sequence[int], depth: int) -> tuple[in
         >>> dynamic_blocks(3, 17) == dynamic_blocks(6 / 17, 17) == (1, 4, 7, 10, 13, 16)
         True
     """
-    wrong = ValueError(
+    wrong = ArgumentError(
         f"dynamic={dynamic!r} says no blocks: take a period (an int from 1), a fraction of the depth (a float from 0.0 to 1.0), "
         f"or a list of different blocks from 0 to {depth - 1}"
     )
@@ -232,7 +237,9 @@ def dynamic_blocks(dynamic: int | float | Sequence[int], depth: int) -> tuple[in
             raise wrong
         count = round(dynamic * depth)
         return tuple((i + 1) * depth // count - 1 for i in range(count))
+    if not isinstance(dynamic, Sequence) or not all(is_int(i) and 0 <= i < depth for i in dynamic):
+        raise wrong
     blocks = tuple(sorted(dynamic))
-    if len(set(blocks)) < len(blocks) or not all(isinstance(i, int) and 0 <= i < depth for i in blocks):
+    if len(set(blocks)) < len(blocks):
         raise wrong
     return blocks

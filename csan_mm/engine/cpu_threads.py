@@ -21,8 +21,12 @@ from torch.nn.functional import gelu, layer_norm
 from csan_mm.common.checks import check_int, check_number
 from csan_mm.registry import HOOKS
 
-#: What users set to choose threads themselves; OpenMPI's own variables (OMPI_...) are none of these.
-USER_SETTINGS = ("OMP_", "GOMP_", "KMP_", "MKL_NUM_THREADS", "MKL_DYNAMIC", "MKL_DOMAIN_NUM_THREADS")
+#: What users set to choose threads themselves. OpenMPI's own variables (OMPI_...) are none of these, nor are KMP_INIT_AT_FORK and
+#: KMP_DUPLICATE_LIB_OK, which packages set when they are imported.
+USER_SETTINGS = (
+    *("OMP_", "GOMP_", "MKL_NUM_THREADS", "MKL_DYNAMIC", "MKL_DOMAIN_NUM_THREADS"),
+    *("KMP_AFFINITY", "KMP_BLOCKTIME", "KMP_HW_SUBSET", "KMP_LIBRARY", "KMP_TOPOLOGY_METHOD"),
+)
 
 #: The probe: passes of a small network, fewer where they take longer than this.
 PASSES = 30

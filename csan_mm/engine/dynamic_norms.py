@@ -11,6 +11,7 @@ from mmengine.runner import Runner
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
+from csan_mm.common.checks import check_int, check_number
 from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.dynamic import DynamicLayer
 from csan_mm.registry import HOOKS
@@ -36,10 +37,8 @@ class DynamicNormHook(Hook):
     """
 
     def __init__(self, interval: int = 50, warn_above: float = 10.0) -> None:
-        if interval < 1:
-            raise ArgumentError(f"interval={interval!r} is out of range: take 1 or more iterations")
-        self.interval = interval
-        self.warn_above = warn_above
+        self.interval = check_int("interval", interval, 1)
+        self.warn_above = check_number("warn_above", warn_above, above=0)
         self._layers: dict[str, DynamicLayer] = {}
         self._handles: list[RemovableHandle] = []
         self._ratios: dict[str, float] = {}

@@ -10,7 +10,8 @@ from mmengine.runner import Runner
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
-from csan_mm.common.errors import ArgumentError, NonFiniteError
+from csan_mm.common.checks import check_int
+from csan_mm.common.errors import NonFiniteError
 from csan_mm.registry import HOOKS
 
 
@@ -34,9 +35,7 @@ class NonFiniteHook(Hook):
     """
 
     def __init__(self, interval: int = 1) -> None:
-        if interval < 1:
-            raise ArgumentError(f"interval={interval!r} is out of range: take 1 or more iterations")
-        self.interval = interval
+        self.interval = check_int("interval", interval, 1)
         self._handles: list[RemovableHandle] = []
 
     def before_train_iter(self, runner: Runner, batch_idx: int, data_batch: Any = None) -> None:

@@ -13,7 +13,8 @@ from timm.layers import trunc_normal_
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from csan_mm.common.errors import ArgumentError
+from csan_mm.common.arguments import check_arguments
+from csan_mm.common.checks import check_int
 from csan_mm.mixers.build import build_mixer
 from csan_mm.registry import MODELS
 
@@ -86,6 +87,8 @@ class CBTHead(BaseDecodeHead):
         align_corners: bool = False,
         init_cfg: dict[str, Any] | list[dict[str, Any]] | None = None,
     ) -> None:
+        check_arguments(locals())
+        check_int("num_classes", num_classes, 2)
         super().__init__(
             in_channels,
             in_channels,
@@ -99,16 +102,6 @@ class CBTHead(BaseDecodeHead):
             init_cfg=init_cfg,
         )
         del self.conv_seg  # the classes' embeddings take its place
-        if num_classes < 2:
-            raise ArgumentError(
-                f"num_classes={num_classes}: classes are told from each other, take 2 or more, background among them"
-            )
-        if num_layers < 1:
-            raise ArgumentError(
-                f"num_layers={num_layers}: classes that never see the image tell nothing, take 1 or more"
-            )
-        if cls_std <= 0:
-            raise ArgumentError(f"cls_std={cls_std}: classes that start from one point stay together, take more than 0")
         mixer = {"type": "cbsa", "rep_grid": rep_grid, "contraction": contraction}
         options = {"mixer": mixer, "num_heads": num_heads, "inner_dims": num_heads * head_dims}
         self.cls_emb = nn.Parameter(trunc_normal_(torch.zeros(1, num_classes, in_channels), std=cls_std))

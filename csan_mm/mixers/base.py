@@ -7,6 +7,8 @@ import torch
 from timm.layers import trunc_normal_
 from torch import Tensor, nn
 
+from csan_mm.common.arguments import check_arguments
+from csan_mm.common.checks import check_bool, check_int
 from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.windows import relative_position_index
 
@@ -39,6 +41,9 @@ class TokenMixer(nn.Module):
         inner_dims: int | None = None,
         query_pool: int = 1,
     ) -> None:
+        check_arguments(locals())
+        if window_size is not None:
+            check_int("window_size", window_size, 1)
         super().__init__()
         self.embed_dims = embed_dims
         self.out_dims = out_dims or embed_dims
@@ -86,6 +91,7 @@ class TokenMixer(nn.Module):
 
     def add_qk_norm(self, qk_norm: bool) -> None:
         """LayerNorms over each head's q and k, or nothing."""
+        check_bool("qk_norm", qk_norm)
         head_dims = self.inner_dims // self.num_heads
         self.q_norm = nn.LayerNorm(head_dims, eps=1e-6) if qk_norm else nn.Identity()
         self.k_norm = nn.LayerNorm(head_dims, eps=1e-6) if qk_norm else nn.Identity()

@@ -1,8 +1,10 @@
 """From a name in a config to a mixer."""
 
 import inspect
+from collections.abc import Mapping
 from typing import Any
 
+from csan_mm.common.checks import check_choice
 from csan_mm.common.errors import ArgumentError
 from csan_mm.mixers.base import TokenMixer
 from csan_mm.registry import MIXERS
@@ -25,8 +27,10 @@ def build_mixer(
     Raises:
         ValueError: The name is not registered, or the mixer has no such option.
     """
-    cfg = {"type": mixer} if isinstance(mixer, str) else dict(mixer)
-    if cfg.get("type") not in MIXERS:
+    check_choice("kappa", kappa, ("unbounded", "bounded"))
+    check_choice("granularity", granularity, ("unit", "head"))
+    cfg = mixer_options(mixer)
+    if not cfg["type"] or cfg["type"] not in MIXERS:
         raise ArgumentError(f"mixer={mixer!r} is unknown: take one of {', '.join(sorted(MIXERS.module_dict))}")
     if cfg["type"] == "csan":
         cfg = {"kappa": kappa, "granularity": granularity, **cfg}
@@ -34,6 +38,21 @@ def build_mixer(
     # Not MIXERS.build: it looks for a mixer registry in the config's default scope (mmdet, ...) and warns that there is none.
     check_options(cfg)
     return MIXERS.get(cfg.pop("type"))(**cfg)
+
+
+def mixer_options(mixer: str | dict[str, Any]) -> dict[str, Any]:
+    """A mixer given by its name, or as a dict with that name, as a dict.
+
+    Raises:
+        ValueError: Neither of the two.
+    """
+    cfg = {"type": mixer} if isinstance(mixer, str) else mixer
+    if not isinstance(cfg, Mapping) or not isinstance(cfg.get("type"), str):
+        names = ", ".join(sorted(MIXERS.module_dict))
+        raise ArgumentError(
+            f"mixer={mixer!r} has no name: take one of {names}, or a dict with one as `type` and its options"
+        )
+    return dict(cfg)
 
 
 def check_options(cfg: dict[str, Any]) -> None:

@@ -24,6 +24,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
+from csan_mm.common.arguments import check_arguments
 from csan_mm.common.errors import ArgumentError
 from csan_mm.mixers.base import merge_heads
 from csan_mm.mixers.representatives import pool_tokens, resolve_rep_grid
@@ -76,6 +77,7 @@ class CBSA(SubspaceMixer):
         contraction: bool = True,
         legacy_pooling: bool = False,
     ) -> None:
+        check_arguments(locals())
         super().__init__(embed_dims, num_heads, window_size, qkv_bias, inner_dims)
         self._check(representatives, rep_grid, legacy_pooling)
         self.representatives = representatives

@@ -23,6 +23,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
+from csan_mm.common.arguments import check_arguments
 from csan_mm.common.errors import ArgumentError
 from csan_mm.mixers.base import TokenMixer, merge_heads
 from csan_mm.ops.phi_mean import blocked_phi_row_mean, phi_row_mean
@@ -100,6 +101,7 @@ class CSaN(TokenMixer):
         query_pool: int = 1,
         off: Sequence[str] = (),
     ) -> None:
+        check_arguments(locals())
         super().__init__(embed_dims, num_heads, window_size, out_dims, inner_dims, query_pool)
         width = self.inner_dims
         self._check(kappa, granularity)

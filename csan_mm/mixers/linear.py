@@ -21,7 +21,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import elu, relu
 
-from csan_mm.common.errors import ArgumentError
+from csan_mm.common.arguments import check_arguments
+from csan_mm.common.checks import check_choice
 from csan_mm.layers.rotary import Rotary2D, Rotation, rotate
 from csan_mm.mixers.base import TokenMixer, merge_heads
 from csan_mm.ops.autocast import autocast_off
@@ -68,8 +69,7 @@ class LinearOperator(nn.Module):
         added_eps: float = 0.0,
     ) -> None:
         super().__init__()
-        if kernel not in KERNELS:
-            raise ArgumentError(f"kernel={kernel!r} is unknown: take one of {', '.join(KERNELS)}")
+        check_choice("kernel", kernel, tuple(KERNELS))
         self.num_heads = num_heads
         self.scale = head_dims**-0.5
         self.kernel = kernel
@@ -144,6 +144,7 @@ class LinearAttention(TokenMixer):
         inner_dims: int | None = None,
         added_eps: float = 0.0,
     ) -> None:
+        check_arguments(locals())
         super().__init__(embed_dims, num_heads, window_size, inner_dims=inner_dims)
         head_dims = self.inner_dims // num_heads
         self.qkv = nn.Linear(embed_dims, 3 * self.inner_dims, bias=qkv_bias)

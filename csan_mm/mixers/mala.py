@@ -16,6 +16,7 @@ default, since its figures are the reported ones.
 import torch
 from torch import Tensor, nn
 
+from csan_mm.common.arguments import check_arguments
 from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.depthwise import DepthwiseConv2d
 from csan_mm.mixers.base import merge_heads
@@ -118,6 +119,7 @@ class MALA(LinearAttention):
         gate: bool = False,
         local_enhancement: bool = False,
     ) -> None:
+        check_arguments(locals())
         super().__init__(embed_dims, num_heads, window_size, qkv_bias, rotary, kernel, rotary_in_z, qk_norm, inner_dims)
         head_dims = self.inner_dims // num_heads
         self.operator = MALAOperator(num_heads, head_dims, kernel, rotary_in_z, use_beta, use_gamma, learnable)

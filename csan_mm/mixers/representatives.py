@@ -5,6 +5,7 @@ import warnings
 import torch
 from torch import Tensor
 
+from csan_mm.common.checks import check_size
 from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.pooling import adaptive_pool
 
@@ -23,9 +24,7 @@ def resolve_rep_grid(rep_grid: int | tuple[int, int] | None, window_size: int | 
     """
     if rep_grid is None:
         return REP_GRID if window_size is None else tuple(min(side, window_size) for side in REP_GRID)
-    sides = (rep_grid, rep_grid) if isinstance(rep_grid, int) else tuple(rep_grid)
-    if len(sides) != 2 or not all(type(side) is int and side > 0 for side in sides):
-        raise ArgumentError(f"rep_grid={rep_grid!r}: take one number of cells, or (rows, columns), from 1 up")
+    sides = check_size("rep_grid", rep_grid)
     if window_size is not None and max(sides) > window_size:
         raise ArgumentError(
             f"rep_grid={rep_grid!r} has more cells than windows of window_size={window_size} have tokens: take at most "

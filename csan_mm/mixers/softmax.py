@@ -3,6 +3,7 @@
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
+from csan_mm.common.arguments import check_arguments
 from csan_mm.mixers.base import TokenMixer, merge_heads
 from csan_mm.registry import MIXERS
 
@@ -37,6 +38,7 @@ class SoftmaxAttention(TokenMixer):
         inner_dims: int | None = None,
         query_pool: int = 1,
     ) -> None:
+        check_arguments(locals())
         super().__init__(embed_dims, num_heads, window_size, out_dims, inner_dims, query_pool)
         self.qkv = nn.Linear(embed_dims, 3 * self.inner_dims, bias=qkv_bias)
         self.add_qk_norm(qk_norm)

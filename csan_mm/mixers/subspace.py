@@ -2,6 +2,7 @@
 
 from torch import nn
 
+from csan_mm.common.arguments import check_arguments
 from csan_mm.common.errors import ArgumentError
 from csan_mm.mixers.base import TokenMixer
 
@@ -23,6 +24,7 @@ class SubspaceMixer(TokenMixer):
     def __init__(
         self, embed_dims: int, num_heads: int, window_size: int | None, qkv_bias: bool, inner_dims: int | None
     ) -> None:
+        check_arguments(locals())
         super().__init__(embed_dims, num_heads, window_size, inner_dims=inner_dims)
         if qkv_bias:
             raise ArgumentError(

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from mmcv.cnn import build_norm_layer
 from mmengine.model import BaseModule
 from timm.layers import trunc_normal_
 from torch import Tensor, nn
 
+from csan_mm.backbones.base import build_norm
+from csan_mm.common.arguments import check_arguments
 from csan_mm.registry import MODELS
 
 
@@ -31,9 +32,10 @@ class MAViTNeck(BaseModule):
         norm_cfg: dict[str, Any] = {"type": "BN"},  # noqa: B006 (plain data for configs, never changed)
         init_cfg: dict[str, Any] | list[dict[str, Any]] | None = None,
     ) -> None:
+        check_arguments(locals())
         super().__init__(init_cfg=init_cfg)
         self.proj = nn.Conv2d(in_channels, out_channels, 1)
-        self.norm = build_norm_layer(norm_cfg, out_channels)[1]
+        self.norm = nn.Identity() if norm_cfg is None else build_norm("norm_cfg", norm_cfg, out_channels)
         self.act = nn.SiLU()
         trunc_normal_(self.proj.weight, std=0.02)
         nn.init.zeros_(self.proj.bias)

@@ -10,6 +10,8 @@ from torch import Tensor, nn
 from torch.nn.functional import max_pool2d
 
 import csan_mm.layers.norms  # noqa: F401 (registers LN2d, the default norm)
+from csan_mm.backbones.base import build_norm
+from csan_mm.common.arguments import check_arguments
 from csan_mm.common.errors import ArgumentError
 from csan_mm.registry import MODELS
 
@@ -62,8 +64,11 @@ class SimpleFPN(BaseModule):
             "distribution": "uniform",
         },
     ) -> None:
+        check_arguments(locals())
         super().__init__(init_cfg=init_cfg)
         self._check(in_channels, num_outs, rescales)
+        if norm_cfg is not None:
+            build_norm("norm_cfg", norm_cfg, out_channels)  # named here, not by the convolutions it is for
         self.num_outs = num_outs
         self.levels = nn.ModuleList(
             nn.Sequential(
@@ -76,8 +81,9 @@ class SimpleFPN(BaseModule):
 
     @staticmethod
     def _check(in_channels: int, num_outs: int, rescales: Sequence[float]) -> None:
-        falling = list(rescales) == sorted(set(rescales), reverse=True)
-        if not rescales or not falling or not set(rescales) <= set(RESCALES):
+        given = isinstance(rescales, Sequence) and not isinstance(rescales, str)
+        falling = given and list(rescales) == sorted(set(rescales), reverse=True)
+        if not falling or not rescales or not set(rescales) <= set(RESCALES):
             raise ArgumentError(
                 f"rescales={rescales!r}: take some of {', '.join(map(str, RESCALES))}, the largest first"
             )

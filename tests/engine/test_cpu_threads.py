@@ -104,6 +104,8 @@ def test_left_alone_where_the_environment_chooses(monkeypatch, name):
 def test_other_variables_choose_nothing(monkeypatch):
     monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "0")
     monkeypatch.setenv("MKL_CBWR", "COMPATIBLE")
+    monkeypatch.setenv("KMP_INIT_AT_FORK", "FALSE")
+    monkeypatch.setenv("KMP_DUPLICATE_LIB_OK", "True")
     machine(monkeypatch, 0.01, 0.5)
     CPUThreadsHook().before_train(Runner(monkeypatch))
     assert torch.get_num_threads() == 1

@@ -250,10 +250,12 @@ def test_settings_of_workers_without_workers(tool, tiny_config):
 
 def test_cpu_threads_are_chosen_unless_the_user_has(tool, tiny_config, monkeypatch):
     """Which number is the machine's affair."""
+    from csan_mm.engine.cpu_threads import USER_SETTINGS
+
     said = "CPU threads: a small network takes"
     config, threads = tiny_config(), torch.get_num_threads()
     assert said not in (done := tool("train.py", config)).out + done.err
-    for name in [name for name in os.environ if name.startswith(("OMP_", "GOMP_", "KMP_", "MKL_"))]:
+    for name in [name for name in os.environ if name.startswith(USER_SETTINGS)]:
         monkeypatch.delenv(name)
     torch.set_num_threads(2)
     monkeypatch.setattr("csan_mm.engine.cpu_threads.get_device", lambda: "cpu")
