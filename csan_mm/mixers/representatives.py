@@ -1,11 +1,12 @@
 """Representatives on a coarse grid: how many there are, and how tokens are pooled to them (CBSA, arXiv 2509.16875)."""
 
 import warnings
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from csan_mm.common.checks import check_size
+from csan_mm.common.checks import is_int
 from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.pooling import adaptive_pool
 
@@ -24,7 +25,11 @@ def resolve_rep_grid(rep_grid: int | tuple[int, int] | None, window_size: int | 
     """
     if rep_grid is None:
         return REP_GRID if window_size is None else tuple(min(side, window_size) for side in REP_GRID)
-    sides = check_size("rep_grid", rep_grid)
+    sides = (rep_grid, rep_grid) if is_int(rep_grid) else rep_grid
+    given = isinstance(sides, Sequence) and not isinstance(sides, str) and len(sides) == 2
+    if not given or not all(is_int(side) and side > 0 for side in sides):
+        raise ArgumentError(f"rep_grid={rep_grid!r}: take one number of cells, or (rows, columns), from 1 up")
+    sides = tuple(sides)
     if window_size is not None and max(sides) > window_size:
         raise ArgumentError(
             f"rep_grid={rep_grid!r} has more cells than windows of window_size={window_size} have tokens: take at most "

@@ -190,13 +190,13 @@ def test_sliding_windows():
 
 
 def test_wrong_arguments_are_named():
-    with pytest.raises(ValueError, match="num_layers=0: classes that never see the image"):
+    with pytest.raises(ValueError, match="num_layers=0 is out of range"):
         head(num_layers=0)
-    with pytest.raises(ValueError, match="num_classes=1: "):
+    with pytest.raises(ValueError, match="num_classes=1 is out of range"):
         head(num_classes=1)
     with pytest.raises(ValueError, match="rep_grid=0"):
         head(rep_grid=0)
-    with pytest.raises(ValueError, match="cls_std=0: classes that start from one point"):
+    with pytest.raises(ValueError, match="cls_std=0 cannot be"):
         head(cls_std=0)
 
 
