@@ -77,6 +77,7 @@ WRONG: dict[str, st.SearchStrategy] = {
     "window_size": st.sampled_from([-1, 1.5, "7", True, [7]]),
     "global_indices": st.sampled_from([5, (7,), "0", (0.5,), None, 0.5]),
     "added_eps": NO_NUMBER,
+    "off": st.sampled_from([("nonsense",), ("tau", "nonsense")]),
     **dict.fromkeys(("mlp_ratio", "cls_std", "warn_above", "slower"), NO_NUMBER | st.just(0)),
     "layer_scale": st.sampled_from([0, 0.0, -1, "a", True, float("nan"), []]),
     "drop_path_rate": NO_NUMBER | st.sampled_from([1, 1.5]),
