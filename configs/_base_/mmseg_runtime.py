@@ -7,6 +7,6 @@ default_hooks = dict(
     visualization=dict(type='SegVisualizationHook'),
 )
 env_cfg = dict(cudnn_benchmark=True)  # training crops have one size
-visualizer = dict(type='SegLocalVisualizer', vis_backends={{_base_.vis_backends}})
+visualizer = dict(type='SegLocalVisualizer', name='visualizer', vis_backends={{_base_.vis_backends}})
 log_processor = dict(by_epoch=False)
 tta_model = dict(type='SegTTAModel')

@@ -89,9 +89,10 @@ def answers_at_once() -> bool:
         return True
     if program.name != "csan_mm" and list(sys.orig_argv[1:3]) != ["-m", "csan_mm"]:
         return False
-    return (
-        not rest or rest[0] not in COMMANDS or rest[0] in ("doctor", "completion") or bool({"-h", "--help"} & set(rest))
-    )
+    if not rest or rest[0] not in COMMANDS or rest[0] in ("doctor", "completion"):
+        return True
+    ours = rest[:2] if rest[0] == "run" else rest  # behind `run SCRIPT` stands the script's own --help, which needs us
+    return bool({"-h", "--help"} & set(ours))
 
 
 def _is_script(program: Path) -> bool:

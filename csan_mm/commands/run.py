@@ -3,12 +3,14 @@
 import argparse
 
 HELP = "run a script of mmdet, mmseg or your own with csan_mm imported first"
-EXAMPLE = "csan_mm run mmdetection/tools/analysis_tools/browse_dataset.py CONFIG"
+EXAMPLE = "csan_mm run mmdet::analysis_tools/browse_dataset.py CONFIG --not-show --output-dir pictures"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("script", help="path of the script")
+    parser.add_argument(
+        "script", help="path of the script; PACKAGE::PATH: below the tools an installed package brings along"
+    )
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="its own command line")
 
 
