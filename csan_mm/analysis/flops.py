@@ -4,26 +4,30 @@ Counted are matrix products, convolutions and attention (PyTorch's FlopCounterMo
 is, the kernels of csan_mm as they run; elementwise work, norms, pooling, resizing, NMS and RoIAlign count nothing. One
 multiply-accumulate (MAC) is two floating-point operations (FLOPs). Papers on backbones mostly print MACs and call them FLOPs.
 
-No arithmetic is done: tensors have shapes only, so that any model fits any image size in seconds.
+What runs is the model's own inference (``analysis.inference_path``), where possible with tensors that have shapes only, so that
+any model fits any image size in seconds. Every parameter is in a part that ran or is named as not counted.
 """
 
 import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 from mmengine.logging import print_log
-from torch import nn
+from torch import Tensor, nn
 from torch._subclasses import FakeTensorMode
+from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
+from csan_mm.analysis.inference_path import Path, fixed_boxes, inference_paths, replaced
 from csan_mm.layers.dynamic import DynamicLayer
 from csan_mm.layers.stem import image_channels
 
-#: Heads that only take part in training.
-TRAINING_ONLY = ("auxiliary_head",)
+#: Parts that only take part in training: mmseg's auxiliary heads, DINO's noised queries.
+TRAINING_ONLY = ("auxiliary_head", "dn_query_generator")
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ class Part:
         params: Number of parameters.
         dynamic_macs: Share of ``macs`` spent on predicting the kernels of dynamic layers.
         training_only: Whether a trained model runs without it.
+        counted: False for parameters that took no part in what ran; ``macs`` is 0 then.
     """
 
     name: str
@@ -43,6 +48,7 @@ class Part:
     params: int
     dynamic_macs: int = 0
     training_only: bool = False
+    counted: bool = True
 
     @property
     def flops(self) -> int:
@@ -60,41 +66,51 @@ def count_model(model: nn.Module, shape: tuple[int, int], proposals: int = 1000,
         detections: Number of boxes its mask heads get. Default: 100.
 
     Returns:
-        Its parts, in the order the data pass them. A part this function cannot run is named in a warning, not guessed.
+        Its parts, in the order of their attributes; every parameter is in exactly one. Those that took no part in what ran
+        stand in parts of their own, with ``counted=False``, and are named in a warning.
 
     Example:
         >>> (part,) = count_model(SwinCSaN('tiny'), (224, 224))
         >>> f'{part.macs / 1e9:.2f} GMACs'
         '4.70 GMACs'
     """
-    backbone = getattr(model, "backbone", model)
-    parts: list[Part] = []
-    with shapes_only():
-        image = torch.empty(1, image_channels(backbone), *shape, device=next(model.parameters()).device)
-        features = _count(parts, "backbone", backbone, image)
-        if backbone is model:
-            return parts
-        if getattr(model, "neck", None) is not None:
-            features = _count(parts, "neck", model.neck, features)
-        for name in ("rpn_head", "bbox_head", "mask_head", "decode_head", "auxiliary_head", "head"):
-            head = getattr(model, name, None)
-            if head is not None:
-                _count_head(parts, name, head, features)
-        if getattr(model, "roi_head", None) is not None:
-            _count_roi_head(parts, model.roi_head, proposals, detections)
-    _warn_of_uncounted(model, {part.name.split(".")[0] for part in parts})
-    return parts
+    parts, used = _run_inference(model, shape, proposals, detections)
+    parts += _training_only(model, shape)
+    by_name = {part.name: part for part in parts}
+    owned: dict[str, int] = {}
+    seen: set[int] = set()
+    for name, module in [*_part_modules(model), (_itself(model), model)]:
+        fresh = [value for value in module.parameters() if id(value) not in seen]
+        seen.update(map(id, fresh))
+        only = name.split(".")[0] in TRAINING_ONLY
+        owned[name] = sum(value.numel() for value in fresh if only or id(value) in used)
+        by_name.setdefault(name, Part(name, 0, 0, training_only=only))
+    ran = {part.name for part in parts if not part.name.endswith("roi_extractor")}  # these pool, which counts nothing
+    counted = [replace(by_name[name], params=owned[name]) for name in owned if owned[name] or name in ran]
+    left = [Part(name, 0, params, counted=False) for name, params in _unused(model, used)]
+    if left:
+        names = ", ".join(part.name for part in left)
+        _warn(f"not counted, they took no part in what ran of {type(model).__name__}: {names}")
+    return counted + left
 
 
 def format_parts(parts: list[Part]) -> str:
-    """A table of the parts, with their sum over what inference needs."""
+    """A table of the parts; their sum is called inference where every parameter that inference needs took part."""
     rows = [f"{'part':<32}{'GMACs':>10}{'GFLOPs':>10}{'params/M':>10}"]
     for part in parts:
-        rows.append(_row(part.name + (" (training only)" if part.training_only else ""), part.macs, part.params))
+        note = " (training only)" if part.training_only else "" if part.counted else " (not counted)"
+        rows.append(_row(part.name + note, part.macs, part.params))
         if part.dynamic_macs:
             rows.append(_row("  predicting kernels", part.dynamic_macs, None))
-    used = [part for part in parts if not part.training_only]
-    rows.append(_row("inference", sum(part.macs for part in used), sum(part.params for part in used)))
+    used = [part for part in parts if not part.training_only and part.counted]
+    whole = all(part.counted for part in parts)
+    rows.append(
+        _row(
+            "inference" if whole else "counted, not all of inference",
+            sum(part.macs for part in used),
+            sum(part.params for part in used),
+        )
+    )
     return "\n".join(rows)
 
 
@@ -136,70 +152,168 @@ def shapes_only() -> Iterator[None]:
         yield
 
 
-def _count(parts: list[Part], name: str, module: nn.Module, *inputs: Any) -> Any:
-    """Append what a module costs, in eval mode, and return its output."""
-    outputs: list[Any] = []
-    dynamic: list[int] = []
-    handles = [module.register_forward_hook(lambda _, __, output: outputs.append(output))]
-    for layer in module.modules():
-        if isinstance(layer, DynamicLayer):
-            handles.append(
-                layer.register_forward_hook(lambda own, args, _: dynamic.append(own.prediction_macs(args[1])))
-            )
-    modes = [(child, child.training) for child in module.modules()]
+def _run_inference(
+    model: nn.Module, shape: tuple[int, int], proposals: int, detections: int
+) -> tuple[list[Part], set[int]]:
+    """Parts with their cost, and the ids of the parameters that took part.
+
+    Shapes alone where that is possible; some networks (deformable attention) look at values, and run in earnest.
+    """
+    reasons = []
+    for path in inference_paths(model):
+        for world in (shapes_only, _in_earnest):
+            try:
+                with world(), fixed_boxes(model, proposals, detections):
+                    return _trace(model, path, shape)
+            except Exception as error:  # whatever a library's model raises
+                reasons.append(f"{type(error).__name__}: {' '.join(str(error).split())[:200]}")
+    _warn(f"the inference of {type(model).__name__} cannot be run here ({reasons[-1]}): its backbone alone is counted")
+    with shapes_only():
+        return _trace(model, getattr(model, "backbone", model), shape)
+
+
+def _training_only(model: nn.Module, shape: tuple[int, int]) -> list[Part]:
+    """What auxiliary heads cost, on the features the model's other head gets."""
+    heads = getattr(model, "auxiliary_head", None)
+    if heads is None or not hasattr(model, "extract_feat"):
+        return []
+
+    def path(image: Tensor) -> None:
+        features = model.extract_feat(image)
+        for head in heads if isinstance(heads, nn.ModuleList) else [heads]:
+            head(features)
+
+    with shapes_only():
+        parts, _ = _trace(model, path, shape)
+    return [replace(part, training_only=True) for part in parts if part.name.split(".")[0] in TRAINING_ONLY]
+
+
+def _trace(model: nn.Module, path: Path, shape: tuple[int, int]) -> tuple[list[Part], set[int]]:
+    """Run a path in eval mode and say what each part of the model cost, and which parameters took part."""
+    backbone = getattr(model, "backbone", model)
+    image = torch.zeros(1, image_channels(backbone), *shape, device=next(model.parameters()).device)
+    modes = [(child, child.training) for child in model.modules()]
+    fast, used = torch.backends.mha.get_fastpath_enabled(), _Used()
+    counter = FlopCounterMode(display=False, custom_mapping=_fused_attention())
+    account = _Account(counter)
     try:
-        module.eval()
-        macs = count_macs(module, *inputs)
+        model.eval()
+        torch.backends.mha.set_fastpath_enabled(False)  # one kernel for a whole layer, which no counter knows
+        with ExitStack() as stack:
+            for name, part in _part_modules(model):
+                for module in part.modules():
+                    stack.enter_context(replaced(module, "forward", account.watch(name, module)))
+            stack.enter_context(used)
+            with counter, torch.no_grad():
+                path(image)
     finally:
+        torch.backends.mha.set_fastpath_enabled(fast)
         for child, mode in modes:
             child.training = mode
-        for handle in handles:
-            handle.remove()
-    params = sum(parameter.numel() for parameter in module.parameters())
-    parts.append(Part(name, macs, params, sum(dynamic), name.split(".")[0] in TRAINING_ONLY))
-    return outputs[-1]
+    rest = counter.get_total_flops() // 2 - sum(account.macs.values())
+    parts = [Part(name, macs, 0, account.dynamic.get(name, 0)) for name, macs in account.macs.items()]
+    return [*parts, *([Part(_itself(model), rest, 0)] if rest else [])], used.ids
 
 
-def _count_head(parts: list[Part], name: str, head: nn.Module, features: Any) -> None:
-    """One head, or several that follow each other (cascades of mmseg, which take the last one's output)."""
-    if not isinstance(head, nn.ModuleList):
-        _count(parts, name, head, features)
-        return
-    previous: tuple[Any, ...] = ()
-    for i, stage in enumerate(head):
-        output = _count(parts, f"{name}.{i}", stage, features, *previous)
-        previous = () if name in TRAINING_ONLY else (output,)
+@dataclass
+class _Account:
+    """Multiply-accumulates by part; what a part's module calls in another part belongs to that."""
+
+    counter: FlopCounterMode
+    macs: dict[str, int] = field(default_factory=dict)
+    dynamic: dict[str, int] = field(default_factory=dict)
+    _inside: list[str | None] = field(default_factory=lambda: [None])
+    _mark: int = 0
+
+    def watch(self, name: str, module: nn.Module) -> Callable[..., Any]:
+        """The module's forward, charged to a part; mmseg calls forward itself, where no hook would notice."""
+        forward = module.forward
+
+        def charged(*args: Any, **options: Any) -> Any:
+            self._charge()
+            self._inside.append(name)
+            if isinstance(module, DynamicLayer):
+                grid = args[1] if len(args) > 1 else options["grid"]
+                self.dynamic[name] = self.dynamic.get(name, 0) + module.prediction_macs(grid)
+            try:
+                return forward(*args, **options)
+            finally:
+                self._charge()
+                self._inside.pop()
+
+        return charged
+
+    def _charge(self) -> None:
+        now = self.counter.get_total_flops() // 2
+        if self._inside[-1] is not None:
+            self.macs[self._inside[-1]] = self.macs.get(self._inside[-1], 0) + now - self._mark
+        self._mark = now
 
 
-def _count_roi_head(parts: list[Part], roi_head: nn.Module, proposals: int, detections: int) -> None:
-    """Box and mask heads of two-stage detectors on as many regions as they get; cascades have several of each."""
-    for kind, number in (("bbox", proposals), ("mask", detections)):
-        extractors, heads = _listed(roi_head, f"{kind}_roi_extractor"), _listed(roi_head, f"{kind}_head")
-        for i, head in enumerate(heads):
-            extractor = extractors[min(i, len(extractors) - 1)]
-            side = extractor.roi_layers[0].output_size
-            size = (number, extractor.out_channels, *((side, side) if isinstance(side, int) else side))
-            regions = torch.empty(size, device=next(head.parameters()).device)
-            _count(parts, f"roi_head.{kind}_head" + (f".{i}" if len(heads) > 1 else ""), head, regions)
+class _Used(TorchFunctionMode):
+    """Remembers the parameters that stand in the arguments of anything that gives a tensor (``size()`` or ``.device`` do not)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ids: set[int] = set()
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if any(isinstance(leaf, Tensor) for leaf in tree_leaves(result)):
+            self.ids.update(id(leaf) for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, nn.Parameter))
+        return result
 
 
-def _listed(owner: nn.Module, name: str) -> Sequence[nn.Module]:
-    found = getattr(owner, name, None)
-    if found is None:
-        return ()
-    return list(found) if isinstance(found, nn.ModuleList) else [found]
+@contextmanager
+def _in_earnest() -> Iterator[None]:
+    yield
 
 
-def _warn_of_uncounted(model: nn.Module, counted: set[str]) -> None:
-    left = [
-        name for name, child in model.named_children() if name not in counted and any(True for _ in child.parameters())
-    ]
-    if left:
-        print_log(
-            f"not counted, no rule for these parts of {type(model).__name__}: {', '.join(left)}",
-            logger="current",
-            level=logging.WARNING,
+def _part_modules(model: nn.Module) -> list[tuple[str, nn.Module]]:
+    """Name and module of each part: the model's children, those of a RoI head, and each stage of a cascade."""
+    if not hasattr(model, "backbone"):
+        return [("backbone", model)]
+    found: list[tuple[str, nn.Module]] = []
+    for name, child in model.named_children():
+        inner = (
+            [(f"{name}.{own}", part) for own, part in child.named_children()] if name == "roi_head" else [(name, child)]
         )
+        for label, part in inner:
+            if isinstance(part, nn.ModuleList):
+                found += [(f"{label}.{i}" if len(part) > 1 else label, stage) for i, stage in enumerate(part)]
+            else:
+                found.append((label, part))
+    return found
+
+
+def _itself(model: nn.Module) -> str:
+    return f"{type(model).__name__} itself"
+
+
+def _unused(module: nn.Module, used: set[int]) -> Iterator[tuple[str, int]]:
+    """Name and number of the parameters that took no part: whole modules where that is so, else single ones."""
+    seen: set[int] = set()
+
+    def visit(part: nn.Module, name: str) -> Iterator[tuple[str, int]]:
+        if name.split(".")[0] in TRAINING_ONLY:
+            return
+        own = [value for value in part.parameters() if id(value) not in seen]
+        if own and name and not any(id(value) in used for value in part.parameters()):
+            seen.update(map(id, own))
+            yield name, sum(value.numel() for value in own)
+            return
+        for key, value in part.named_parameters(recurse=False):
+            if id(value) not in used | seen:
+                seen.add(id(value))
+                yield f"{name}.{key}".lstrip("."), value.numel()
+        for key, child in part.named_children():
+            yield from visit(child, f"{name}.{key}".lstrip("."))
+
+    return visit(module, "")
+
+
+def _warn(text: str) -> None:
+    print_log(text, logger="current", level=logging.WARNING)
 
 
 def _fused_attention() -> dict[Any, Any]:

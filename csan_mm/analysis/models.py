@@ -7,6 +7,7 @@ from mmengine.config import Config
 from mmengine.registry import MODELS, DefaultScope
 from torch import nn
 
+from csan_mm.common.config_types import inner_datasets, library_of, type_name
 from csan_mm.engine.resume import read_checkpoints_safely
 
 #: mmdet's usual size, where training takes no crop.
@@ -25,7 +26,7 @@ def build_model(cfg: Config, trust: bool = False) -> nn.Module:
         trust: Unpickle such a file where it cannot be read otherwise, which runs the code in it. Default: False.
     """
     read_checkpoints_safely(trust)
-    scope = cfg.get("default_scope") or "mmengine"
+    scope = library_of(cfg) or "mmengine"
     if scope != "mmengine":
         importlib.import_module(f"{scope}.models")
     with DefaultScope.overwrite_default_scope(scope):
@@ -35,7 +36,7 @@ def build_model(cfg: Config, trust: bool = False) -> nn.Module:
 def training_shape(cfg: Config) -> tuple[int, int]:
     """(H, W) of the crops a config trains on, or to which a segmentor's preprocessor pads; else 800 x 1280."""
     for transform in _pipeline(cfg.get("train_dataloader") or {}):
-        name = str(transform.get("type")).split(".")[-1]
+        name = type_name(transform.get("type"))
         if name in CROPS and CROPS[name] in transform:
             size = transform[CROPS[name]]
             return (size, size) if isinstance(size, int) else (size[0], size[1])
@@ -45,8 +46,8 @@ def training_shape(cfg: Config) -> tuple[int, int]:
 
 def _pipeline(loader: dict[str, Any]) -> list[dict[str, Any]]:
     """The transforms of a data loader, those of wrapped data sets included."""
-    found, dataset = [], loader.get("dataset")
-    while dataset:
-        found += dataset.get("pipeline") or []
-        dataset = dataset.get("dataset")
-    return found
+    dataset = loader.get("dataset")
+    if not dataset:
+        return []
+    own = dataset.get("pipeline") or []  # of a wrapper that mixes images
+    return [*own, *(step for _, inner in inner_datasets(dataset, "") for step in inner.get("pipeline") or [])]

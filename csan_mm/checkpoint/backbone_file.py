@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.hub import HASH_REGEX
 
 from csan_mm.checkpoint.files import read_weights, replacing, require_suffix, save_file, write_weights
+from csan_mm.common.config_types import library_of
 from csan_mm.common.errors import ArgumentError, CheckpointError
 from csan_mm.common.settings import without_init_cfg
 from csan_mm.version import __version__
@@ -75,7 +76,7 @@ def backbone_weights(weights: Mapping[str, Tensor], checkpoint: str | os.PathLik
 def _require_same_names(
     weights: Mapping[str, Tensor], arch: dict[str, Any], config: Config, checkpoint: str | os.PathLike[str]
 ) -> None:
-    with DefaultScope.overwrite_default_scope(config.get("default_scope", "mmengine")), torch.device("meta"):
+    with DefaultScope.overwrite_default_scope(library_of(config) or "mmengine"), torch.device("meta"):
         wanted = MODELS.build(arch).state_dict()
     shapes = {name: value.shape for name, value in weights.items()}
     wrong = sorted(set(shapes) ^ set(wanted)) or [name for name in wanted if wanted[name].shape != shapes[name]]

@@ -1,5 +1,6 @@
 """Reading pictures as people have them: grey, palette, transparent, 16 bits a pixel, turned by their EXIF tag."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ from csan_mm.common.errors import ArgumentError
 from csan_mm.common.picture_size import any_picture_size
 
 SUFFIXES = (".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
+VIDEO_SUFFIXES = (".avi", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".webm", ".wmv")
 
 
 class UnreadableImageError(ArgumentError):
@@ -16,34 +18,35 @@ class UnreadableImageError(ArgumentError):
 
 
 def find_images(paths: list[str]) -> list[tuple[Path, Path]]:
-    """Image files in the order given, a folder's sorted, each with its name below the folder it came from.
+    """Image and video files in the order given, a folder's sorted, each with a name of its own.
 
     Args:
         paths: Files and folders; folders are searched to the bottom for the usual suffixes.
 
+    Returns:
+        File and name: below the folder it came from, or, where two would have one name, below the folder all have in common. A
+        file given twice is there once.
+
     Raises:
         FileNotFoundError: A path does not exist, or no path holds an image.
-        ValueError: Two images of one name, of which one result would take the other's place.
     """
-    found = []
+    found: dict[Path, tuple[Path, Path]] = {}
     for path in map(Path, paths):
         if path.is_dir():
-            inside = sorted(file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
-            found += [(file, file.relative_to(path)) for file in inside]
+            wanted = (*SUFFIXES, *VIDEO_SUFFIXES)
+            for file in sorted(path.rglob("*")):
+                if file.suffix.lower() in wanted and file.is_file():
+                    found.setdefault(file.resolve(), (file, file.relative_to(path)))
         elif path.is_file():
-            found.append((path, Path(path.name)))
+            found.setdefault(path.resolve(), (path, Path(path.name)))
         else:
             raise FileNotFoundError(f"image {path} does not exist: check the path")
     if not found:
         raise FileNotFoundError(f"no image in {', '.join(paths)}: looked for {', '.join(SUFFIXES)}")
-    first: dict[Path, Path] = {}
-    for file, name in found:
-        if name in first:
-            raise ArgumentError(
-                f"{first[name]} and {file} would both be written as {name}: give one folder that holds both, or run them apart"
-            )
-        first[name] = file
-    return found
+    if len({name for _, name in found.values()}) < len(found):
+        shared = os.path.commonpath([whole.parent for whole in found])
+        return [(file, whole.relative_to(shared)) for whole, (file, _) in found.items()]
+    return list(found.values())
 
 
 def read_image(path: Path) -> np.ndarray:

@@ -5,6 +5,8 @@ from pathlib import Path
 
 from mmengine.config import Config, ConfigDict
 from mmengine.registry import METRICS
+from mmengine.runner import Runner
+from mmengine.visualization import Visualizer
 
 from csan_mm.checkpoint.fetch import require_checkpoint
 from csan_mm.cli.data import find_bad_image, require_data
@@ -12,10 +14,11 @@ from csan_mm.cli.errors import error_border
 from csan_mm.cli.launch import process_group
 from csan_mm.cli.train import build_runner
 from csan_mm.common.config import load_config, require_writable
+from csan_mm.common.config_types import inner_datasets, library_of
 from csan_mm.common.errors import UserError
 from csan_mm.engine.load_check import LoadCheckHook
+from csan_mm.engine.results import DrawResults, LabelMaps, ResultNames
 from csan_mm.engine.resume import read_checkpoints_safely
-from csan_mm.preflight.datasets import inner_datasets
 
 
 def run(args: argparse.Namespace) -> None:
@@ -34,19 +37,21 @@ def run(args: argparse.Namespace) -> None:
         _require_test_settings(cfg, args)
         cfg.load_from, cfg.resume = args.checkpoint, False
         if args.show_dir:
-            _draw_into(cfg, str(Path(args.show_dir).resolve()))
+            require_writable(Path(args.show_dir), "--show-dir")
         if args.tta:
             _augment(cfg)
         if args.out:
-            require_writable(Path(args.out).parent, "--out")
-        dump = _dump_into(cfg, args.out) if args.out else None
+            _check_out(cfg, args.out)
         require_data(cfg, ["test_dataloader"])
         read_checkpoints_safely(args.trust)
         with process_group(cfg):
             runner = build_runner(cfg)
             runner.register_hook(LoadCheckHook(args.checkpoint, strict=True), priority="LOWEST")
-            if dump:
-                runner.test_evaluator.metrics.append(METRICS.build(dump))
+            names = ResultNames(runner.test_dataloader.dataset)
+            if args.show_dir:
+                _draw_into(runner, Path(args.show_dir), names)
+            if args.out:
+                _dump_into(runner, args.out, names)
             runner.test()
 
 
@@ -57,22 +62,16 @@ def _require_test_settings(cfg: Config, args: argparse.Namespace) -> None:
         raise UserError(f"config {args.config} sets no {', '.join(absent)}: add what is to be tested")
 
 
-def _draw_into(cfg: Config, folder: str) -> None:
-    """Each family's hook has its own words for "draw every image into this folder"."""
-    hook = (cfg.get("default_hooks") or {}).get("visualization")
-    kind = hook.type.rpartition(".")[2] if hook else None
-    if kind == "DetVisualizationHook":
-        hook.update(draw=True, test_out_dir=folder)
-    elif kind == "SegVisualizationHook":
-        hook.update(draw=True, interval=1)
-        cfg.visualizer.save_dir = folder
-    elif kind == "VisualizationHook":
-        hook.update(enable=True, interval=1, out_dir=folder)
-    else:
+def _draw_into(runner: Runner, folder: Path, names: ResultNames) -> None:
+    """Draw every image into this folder, whatever library and visualization hook the config has."""
+    visualizer = runner.visualizer
+    if not hasattr(visualizer, "visualize_cls") and type(visualizer) is Visualizer:
         raise UserError(
-            f"--show-dir needs default_hooks.visualization in {cfg.filename}: a DetVisualizationHook, SegVisualizationHook or "
-            f"mmpretrain's VisualizationHook"
+            f"--show-dir needs a `visualizer` in {runner.cfg.filename} that can draw results: a DetLocalVisualizer, "
+            f"SegLocalVisualizer or UniversalVisualizer"
         )
+    hook = (runner.cfg.get("default_hooks") or {}).get("visualization") or {}
+    runner.register_hook(DrawResults(folder.resolve(), names, hook.get("score_thr", 0.3)))
 
 
 def _augment(cfg: Config) -> None:
@@ -84,14 +83,23 @@ def _augment(cfg: Config) -> None:
         dataset.pipeline = cfg.tta_pipeline
 
 
-def _dump_into(cfg: Config, out: str) -> dict | None:
-    """A metric that writes the predictions; segmentation maps go as PNGs into a folder, since pickled logits would be huge."""
-    if cfg.get("default_scope") == "mmseg":
-        evaluators = cfg.test_evaluator if isinstance(cfg.test_evaluator, list) else [cfg.test_evaluator]
-        for evaluator in evaluators:
-            evaluator.output_dir = out
-        return None
-    if not out.endswith((".pkl", ".pickle")):
+def _dump_into(runner: Runner, out: str, names: ResultNames) -> None:
+    """Write the predictions; segmentation maps go as PNGs into a folder, since pickled logits would be huge."""
+    metrics = runner.test_evaluator.metrics
+    library = library_of(runner.cfg)
+    if library == "mmseg":
+        # With format_only and no folder of its own, a metric is there for nothing but writing these maps.
+        metrics[:] = [one for one in metrics if not (getattr(one, "format_only", False) and not one.output_dir)]
+        metrics.append(LabelMaps(Path(out), names))
+    else:
+        metrics.append(
+            METRICS.build(
+                {"type": "mmdet.DumpDetResults" if library == "mmdet" else "DumpResults", "out_file_path": out}
+            )
+        )
+
+
+def _check_out(cfg: Config, out: str) -> None:
+    require_writable(Path(out).parent, "--out")
+    if library_of(cfg) != "mmseg" and not out.endswith((".pkl", ".pickle")):
         raise UserError(f"--out {out}: predictions are written to a .pkl or .pickle file", exit_code=2)
-    kind = "mmdet.DumpDetResults" if cfg.get("default_scope") == "mmdet" else "DumpResults"
-    return {"type": kind, "out_file_path": out}

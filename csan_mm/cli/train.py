@@ -16,6 +16,7 @@ from csan_mm.cli.errors import error_border
 from csan_mm.cli.launch import process_group
 from csan_mm.cli.recipe import describe_foreign_recipe
 from csan_mm.common.config import load_config, require_writable
+from csan_mm.common.config_types import type_name
 from csan_mm.common.errors import UserError
 from csan_mm.engine.cpu_threads import CPUThreadsHook
 from csan_mm.engine.load_check import LoadCheckHook
@@ -85,7 +86,7 @@ def _use_amp(cfg: Config) -> None:
     from mmengine.device import get_device
 
     wrapper = cfg.optim_wrapper
-    kind = wrapper.get("type", "OptimWrapper")
+    kind = type_name(wrapper.get("type", "OptimWrapper"))
     if kind not in ("OptimWrapper", "AmpOptimWrapper"):
         raise UserError(
             f"--amp needs optim_wrapper.type='OptimWrapper', and {cfg.filename} has {kind!r}: change one of them"

@@ -10,6 +10,7 @@ from typing import Any
 from mmengine.config import Config, DictAction
 from mmengine.runner import Runner
 
+from csan_mm.common.config_types import library_of
 from csan_mm.common.data_root import override_data_root
 from csan_mm.common.errors import UserError
 from csan_mm.common.package_configs import resolve_config
@@ -121,7 +122,7 @@ def _refuse_misspelt(cfg: Config, key: str) -> None:
 
 def _collate_as_mmpretrain(cfg: Config) -> None:
     """mmpretrain's models take stacked batches; its tools make that the default of its data loaders, so do we."""
-    if cfg.get("default_scope") != "mmpretrain":
+    if library_of(cfg) != "mmpretrain":
         return
     for name in DATALOADERS:
         if cfg.get(name):

@@ -9,6 +9,7 @@ from mmengine.config import Config, ConfigDict
 from mmengine.dataset import BaseDataset
 from mmengine.registry import DATASETS, DefaultScope
 
+from csan_mm.common.config_types import inner_datasets
 from csan_mm.preflight.evaluators import evaluator_settings
 
 #: A path that no local file system answers for.
@@ -42,25 +43,6 @@ class OpenedDataset:
         return self.dataset.metainfo.get("classes") if self.dataset is not None else None
 
 
-def inner_datasets(settings: ConfigDict, where: str) -> Iterator[tuple[str, ConfigDict]]:
-    """The data sets inside RepeatDataset, ConcatDataset and other wrappers, or the one given.
-
-    Args:
-        settings: Config of a data set.
-        where: Its place in the config.
-
-    Yields:
-        The place of each, as ``--cfg-options`` takes it, and its config.
-    """
-    if "dataset" in settings:
-        yield from inner_datasets(settings.dataset, f"{where}.dataset")
-    elif "datasets" in settings:
-        for index, part in enumerate(settings.datasets):
-            yield from inner_datasets(part, f"{where}.datasets.{index}")
-    else:
-        yield where, settings
-
-
 def dataset_settings(cfg: Config, loaders: Sequence[str]) -> Iterator[tuple[str, ConfigDict]]:
     """Place and config of the data sets of data loaders, each distinct one once; loaders that are not set are passed over."""
     seen: list[ConfigDict] = []
@@ -84,7 +66,7 @@ def open_dataset(cfg: Config, where: str, settings: ConfigDict) -> OpenedDataset
         KeyError: A type in it is not registered.
         Exception: What the data set's own constructor raises.
     """
-    scope = cfg.get("default_scope", "mmengine")
+    scope = cfg.get("default_scope") or "mmengine"
     with DefaultScope.overwrite_default_scope(scope), DATASETS.switch_scope_and_registry(None) as registry:
         kind = registry.get(settings.type) if isinstance(settings.type, str) else settings.type
         if isinstance(kind, type) and not issubclass(kind, BaseDataset):

@@ -169,10 +169,15 @@ def test_what_cannot_be_counted_is_named(caplog):
     logger.addHandler(caplog.handler)
     try:
         with caplog.at_level(logging.WARNING):
-            assert [part.macs for part in count_model(Detector(), (2, 2))] == [4 * 12]
+            parts = count_model(Detector(), (2, 2))
+            assert [(part.name, part.macs, part.params, part.counted) for part in parts] == [
+                ("backbone", 4 * 12, 16, True),
+                ("encoder", 0, 20, False),
+            ]
+            assert format_parts(parts).splitlines()[-1].split()[0] != "inference"
     finally:
         logger.removeHandler(caplog.handler)
-    assert "not counted, no rule for these parts of Detector: encoder" in caplog.text
+    assert "not counted, they took no part in what ran of Detector: encoder" in caplog.text
 
 
 @pytest.mark.parametrize(

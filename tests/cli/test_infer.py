@@ -31,6 +31,7 @@ def pictures(tmp_path) -> Path:
     rgb.convert("RGBA").save(folder / "rgba.png")
     rgb.convert("P").save(folder / "palette.png")
     Image.fromarray(rng.integers(0, 65535, (40, 60), dtype=np.uint16)).save(folder / "deep.png")
+    rgb.save(folder / "deep.jpg")
     exif = Image.Exif()
     exif[0x0112] = 6  # turned by 90 degrees
     rgb.save(folder / "turned.jpg", exif=exif)
@@ -81,12 +82,12 @@ def test_every_kind_of_picture_and_past_a_broken_one(model, pictures, repo_root,
     assert f"warning: {pictures / 'broken.jpg'} is not a readable image" in done.stderr
     if kind == "detector":  # 128 pixels for the longer side leave nothing of the other
         assert f"warning: {pictures / 'thin.png'}, 700 x 2, does not pass the config's test pipeline" in done.stderr
-    assert ("6 of 8 images" if kind == "detector" else "7 of 8 images") in done.stdout
-    names = {"grey.png", "rgba.png", "palette.png", "deep.png", "turned.jpg", "more/grey.png"}
+    assert ("7 of 9 images" if kind == "detector" else "8 of 9 images") in done.stdout
+    names = {"grey", "rgba", "palette", "deep.png", "deep.jpg", "turned", "more/grey"}
     for folder, suffix in (("vis", ".png"), ("preds", ".json")):
         assert all((tmp_path / "out" / folder / f"{name}{suffix}").is_file() for name in names)
-        assert not (tmp_path / "out" / folder / f"broken.jpg{suffix}").exists()
-    result = json.loads((tmp_path / "out/preds/turned.jpg.json").read_text())
+        assert not (tmp_path / "out" / folder / f"broken{suffix}").exists()
+    result = json.loads((tmp_path / "out/preds/turned.json").read_text())
     if kind == "detector":
         first = result["detections"][0]
         assert set(first) == {"bbox", "score", "label", "class"}
@@ -141,5 +142,7 @@ def test_finding_pictures(tmp_path):
         (tmp_path / folder).mkdir()
         Image.new("L", (4, 4)).save(tmp_path / folder / "a.png")
     assert [str(name) for _, name in find_images([str(tmp_path)])] == ["one/a.png", "two/a.png"]
-    with pytest.raises(ValueError, match=r"one/a\.png and .*two/a\.png would both be written as a\.png"):
-        find_images([str(tmp_path / "one"), str(tmp_path / "two")])
+    both = [str(tmp_path / "one"), str(tmp_path / "two" / "a.png"), str(tmp_path / "one" / "a.png")]
+    assert [str(name) for _, name in find_images(both)] == ["one/a.png", "two/a.png"]
+    (tmp_path / "one/clip.MP4").touch()
+    assert [str(name) for _, name in find_images([str(tmp_path / "one")])] == ["a.png", "clip.MP4"]
