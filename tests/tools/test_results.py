@@ -28,11 +28,11 @@ def two_cameras(digits_root, tmp_path):
         target.parent.mkdir(parents=True)
         shutil.copy(next((digits_root / "coco").rglob(f"val/**/{old}")), target)
     (tmp_path / "val.json").write_text(json.dumps(coco))
-    pictures = sorted((digits_root / "ade20k").rglob("images/val*/*.png"))[:2]
+    pictures = sorted((digits_root / "ade20k").rglob("images/val*/*.*"))[:2]
     labels = sorted((digits_root / "ade20k").rglob("annotations/val*/*.png"))[:2]
     for kind, files in (("images", pictures), ("labels", labels)):
         for file, camera in zip(files, CAMERAS):
-            target = tmp_path / "ade" / kind / camera / "0001.png"
+            target = tmp_path / "ade" / kind / camera / f"0001{file.suffix}"
             target.parent.mkdir(parents=True)
             shutil.copy(file, target)
     return tmp_path
