@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from golden import FOLDERS
 from mmengine.registry import DefaultScope
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -39,6 +40,12 @@ def _own_default_scope() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def repo_root() -> Path:
     return ROOT
+
+
+@pytest.fixture(params=FOLDERS)
+def golden_dir(request: pytest.FixtureRequest) -> Path:
+    """A folder of golden files: the project's own, and the given ones where there are any."""
+    return FOLDERS[request.param]
 
 
 @pytest.fixture(scope="session")

@@ -16,10 +16,10 @@ SMALL = {"embed_dims": 16, "depth": 2, "num_heads": 2}
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
 @torch.no_grad()
-def test_golden(shared_dir, dtype):
-    golden = read_golden(shared_dir, "cbt")
-    dims = {key: int(golden.about[key]) for key in ("embed_dims", "depth", "num_heads")}
-    options = {"img_size": int(golden.about["img_size"]), "legacy_pooling": True}
+def test_golden(golden_dir, dtype):
+    golden = read_golden(golden_dir, "cbt")
+    dims = golden.arch("embed_dims", "depth", "num_heads")
+    options = {**golden.arch("img_size"), "legacy_pooling": True}
     prefixed = {f"module.{name}": value for name, value in golden.state.items()}
     state = convert_state_dict(prefixed, "cbsa")
     raw = CBT(dims, **options, out_type="raw", out_indices=(0, 1, 2), final_norm=False).eval().to(dtype)
@@ -37,10 +37,10 @@ def test_golden(shared_dir, dtype):
 
 
 @torch.no_grad()
-def test_without_legacy_pooling_the_golden_numbers_are_others(shared_dir):
-    golden = read_golden(shared_dir, "cbt")
-    dims = {key: int(golden.about[key]) for key in ("embed_dims", "depth", "num_heads")}
-    model = CBT(dims, img_size=256, out_type="raw", out_indices=0).eval().double()
+def test_without_legacy_pooling_the_golden_numbers_are_others(golden_dir):
+    golden = read_golden(golden_dir, "cbt")
+    dims = golden.arch("embed_dims", "depth", "num_heads")
+    model = CBT(dims, **golden.arch("img_size"), out_type="raw", out_indices=0).eval().double()
     model.load_state_dict(convert_state_dict(golden.state, "cbsa"), strict=False)
     with pytest.raises(AssertionError, match="differs by"):
         assert_golden(model(golden.image.double())[0], golden.outputs["block0"])

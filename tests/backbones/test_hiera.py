@@ -23,13 +23,13 @@ SMALL = {"embed_dims": 16, "depths": (1, 2, 2, 1), "num_heads": 1}
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
 @torch.no_grad()
-def test_golden(shared_dir, dtype):
-    golden = read_golden(shared_dir, "hiera_csan_bounded")
-    dims = {"embed_dims": 24, "depths": (1, 2, 2, 1), "num_heads": 1}
-    model = HieraCSaN(dims, img_size=128, kappa="bounded", norm_cfg=None).eval().to(dtype)
+def test_golden(golden_dir, dtype):
+    golden = read_golden(golden_dir, "hiera_csan_bounded")
+    dims = {**golden.arch("embed_dims", "num_heads"), "depths": golden.about["stages"]}
+    model = HieraCSaN(dims, **golden.arch("img_size", "kappa"), norm_cfg=None).eval().to(dtype)
     missing = model.load_state_dict(convert_state_dict(golden.state, "csan-hiera"), strict=False)
     assert missing.missing_keys == []
-    assert sorted(missing.unexpected_keys) == ["norm3.bias", "norm3.weight"]
+    assert set(missing.unexpected_keys) <= {"norm3.bias", "norm3.weight"}  # own files have no classifier
     for i, feature in enumerate(model(golden.image.to(dtype))):
         assert_golden(feature, golden.outputs[f"stage{i}"])
 

@@ -1,7 +1,5 @@
 """MAViT: golden numbers, exact parameter counts, and its choices of attention, layer scale and norms."""
 
-import ast
-
 import pytest
 import torch
 from golden import assert_golden, read_golden
@@ -37,7 +35,7 @@ def mavit(**options) -> MAViT:
 
 
 def golden_backbone(golden, **options) -> MAViT:
-    dims = {key: ast.literal_eval(golden.about[key]) for key in ("embed_dims", "depths", "num_heads", "layer_scale")}
+    dims = golden.arch("embed_dims", "depths", "num_heads", "layer_scale")
     model = MAViT(dims, **{"norm_cfg": None, **options}).eval()
     model.load_state_dict(convert_state_dict(golden.state, "mala"), strict=options == {})
     return model
@@ -45,8 +43,8 @@ def golden_backbone(golden, **options) -> MAViT:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
 @torch.no_grad()
-def test_golden(shared_dir, dtype):
-    golden = read_golden(shared_dir, "mavit")
+def test_golden(golden_dir, dtype):
+    golden = read_golden(golden_dir, "mavit")
     model, image = golden_backbone(golden).to(dtype), golden.image.to(dtype)
     assert_golden(model.patch_embed(image).permute(0, 3, 1, 2), golden.outputs["patch_embed"])
     for i, feature in enumerate(model(image)):
@@ -55,11 +53,12 @@ def test_golden(shared_dir, dtype):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
 @torch.no_grad()
-def test_golden_logits(shared_dir, dtype):
-    golden = read_golden(shared_dir, "mavit")
-    neck = MAViTNeck(96, 64)
+def test_golden_logits(golden_dir, dtype):
+    golden = read_golden(golden_dir, "mavit")
+    width, embed_dims = golden.state["proj.weight"].shape[:2]
+    neck = MAViTNeck(embed_dims, width)
     neck.load_state_dict({k: v for k, v in golden.state.items() if k.startswith(("proj.", "norm."))})
-    head = nn.Linear(64, 10)
+    head = nn.Linear(width, 10)
     head.load_state_dict({"weight": golden.state["head.weight"].flatten(1), "bias": golden.state["head.bias"]})
     model = nn.Sequential(golden_backbone(golden), neck).eval().to(dtype)
     assert_golden(head.to(dtype)(model(golden.image.to(dtype))[0]), golden.outputs["logits"])
@@ -70,8 +69,8 @@ def test_golden_logits(shared_dir, dtype):
     ["pos", "qkvo", "lepe", "proj", "gamma_1", "gamma_2", "dwconv", "fc1", "norm1", "norm2", "reduction"],
 )
 @torch.no_grad()
-def test_golden_notices_a_change_in_every_term(shared_dir, term):
-    golden = read_golden(shared_dir, "mavit")
+def test_golden_notices_a_change_in_every_term(golden_dir, term):
+    golden = read_golden(golden_dir, "mavit")
     model = golden_backbone(golden)
     for name, value in model.state_dict().items():
         if f".{term}" in name and "patch_embed" not in name:
@@ -81,16 +80,16 @@ def test_golden_notices_a_change_in_every_term(shared_dir, term):
 
 
 @torch.no_grad()
-def test_golden_notices_other_angles(shared_dir, monkeypatch):
-    golden = read_golden(shared_dir, "mavit")
+def test_golden_notices_other_angles(golden_dir, monkeypatch):
+    golden = read_golden(golden_dir, "mavit")
     monkeypatch.setattr(rotary, "BASE", 5000.0)
     with pytest.raises(AssertionError, match="differs by"):
         assert_golden(golden_backbone(golden)(golden.image)[-1], golden.outputs["stage3"])
 
 
 @torch.no_grad()
-def test_golden_notices_another_attention(shared_dir):
-    golden = read_golden(shared_dir, "mavit")
+def test_golden_notices_another_attention(golden_dir):
+    golden = read_golden(golden_dir, "mavit")
     for attention in (
         "mala",
         "softmax",

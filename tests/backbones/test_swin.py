@@ -1,7 +1,5 @@
 """SwinCSaN: golden numbers, exact parameter counts, and plain Swin as its special case."""
 
-import ast
-
 import pytest
 import timm
 import torch
@@ -32,9 +30,9 @@ def swin(**options) -> SwinCSaN:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
 @pytest.mark.parametrize("name", ["swin_csan_v1_bounded", "swin_csan_v2_unbounded"])
 @torch.no_grad()
-def test_golden(shared_dir, name, dtype):
-    golden = read_golden(shared_dir, name)
-    dims = {key: ast.literal_eval(golden.about[key]) for key in ("embed_dims", "depths", "num_heads")}
+def test_golden(golden_dir, name, dtype):
+    golden = read_golden(golden_dir, name)
+    dims = golden.arch("embed_dims", "depths", "num_heads")
     options = {"arch": dims, "kappa": golden.about["kappa"], "version": golden.about["version"]}
     raw, normed = SwinCSaN(**options, norm_cfg=None).eval().to(dtype), SwinCSaN(**options).eval().to(dtype)
     state = convert_state_dict(golden.state, "csan-swin")
@@ -50,10 +48,10 @@ def test_golden(shared_dir, name, dtype):
     "term", ["u", "reduce", "act.proj", "ka", "kv", "magk", "temp", "proj", "qkv", "relative_position_bias_table"]
 )
 @torch.no_grad()
-def test_golden_notices_a_change_in_every_term(shared_dir, term):
+def test_golden_notices_a_change_in_every_term(golden_dir, term):
     """The golden numbers would not hold if any single term of CSaN were left out."""
-    golden = read_golden(shared_dir, "swin_csan_v2_unbounded")
-    dims = {key: ast.literal_eval(golden.about[key]) for key in ("embed_dims", "depths", "num_heads")}
+    golden = read_golden(golden_dir, "swin_csan_v2_unbounded")
+    dims = golden.arch("embed_dims", "depths", "num_heads")
     model = SwinCSaN(dims, version="v2", norm_cfg=None).eval()
     state = convert_state_dict(golden.state, "csan-swin")
     state = {name: value * 0 if f".attn.{term}" in name else value for name, value in state.items()}

@@ -30,10 +30,10 @@ def randomised(model: torch.nn.Module) -> torch.nn.Module:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
 @torch.no_grad()
-def test_golden(shared_dir, dtype):
-    golden = read_golden(shared_dir, "vit_csan_bounded")
-    dims = {key: int(golden.about[key]) for key in ("embed_dims", "depth", "num_heads")}
-    options = {"img_size": 64, "patch_size": 8, "kappa": "bounded", "out_type": "raw"}
+def test_golden(golden_dir, dtype):
+    golden = read_golden(golden_dir, "vit_csan_bounded")
+    dims = golden.arch("embed_dims", "depth", "num_heads")
+    options = {**golden.arch("img_size", "patch_size", "kappa"), "out_type": "raw"}
     state = convert_state_dict(golden.state, "csan-vit")
     raw = ViTCSaN(dims, **options, out_indices=(0, 1, 2), final_norm=False).eval().to(dtype)
     normed = ViTCSaN(dims, **options).eval().to(dtype)

@@ -23,10 +23,10 @@ def weightformer(**options) -> WeightFormer:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
 @torch.no_grad()
-def test_golden(shared_dir, dtype):
-    golden = read_golden(shared_dir, "weightformer")
-    dims = {key: int(golden.about[key]) for key in ("embed_dims", "depth")}
-    options = {"patch_size": int(golden.about["patch_size"]), "out_type": "raw"}
+def test_golden(golden_dir, dtype):
+    golden = read_golden(golden_dir, "weightformer")
+    dims = golden.arch("embed_dims", "depth")
+    options = {**golden.arch("patch_size"), "out_type": "raw"}
     state = convert_state_dict(golden.state, "weightformer")
     blocks = WeightFormer(dims, **options, out_indices=range(5), final_norm=False).eval().to(dtype)
     normed = WeightFormer(dims, **options).eval().to(dtype)

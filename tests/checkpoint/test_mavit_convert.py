@@ -99,9 +99,9 @@ def test_the_layout_is_told_from_others():
 
 
 @torch.no_grad()
-def test_golden_file_through_the_initializer(shared_dir):
-    golden = read_golden(shared_dir, "mavit")
-    dims = {"embed_dims": (16, 32, 64, 96), "depths": (1, 1, 2, 1), "num_heads": (1, 2, 4, 6)}
+def test_golden_file_through_the_initializer(golden_dir):
+    golden = read_golden(golden_dir, "mavit")
+    dims = golden.arch("embed_dims", "depths", "num_heads")
     state = {name.removeprefix("state/"): value for name, value in golden.state.items()}
     model = MAViT(dims, norm_cfg=None).eval()
     model.load_state_dict(convert_state_dict(state, "mala"))

@@ -66,7 +66,7 @@ def test_a_period_other_than_the_files_is_refused(file):
         backbone(file, dynamic=2)
 
 
-def test_golden_file_is_recognised(shared_dir):
-    state = read_golden(shared_dir, "weightformer").state
+def test_golden_file_is_recognised(golden_dir):
+    state = read_golden(golden_dir, "weightformer").state
     assert guess_source(state) == "weightformer"
     assert set(state) - set(convert_state_dict(state, "weightformer")) == {"head.weight", "head.bias"}

@@ -44,9 +44,9 @@ def segmentor(backbone: dict, **options):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
 @torch.no_grad()
-def test_golden(shared_dir, dtype):
-    golden = read_golden(shared_dir, "cbt_decoder")
-    about = {name: int(value) for name, value in golden.about.items() if value.isdigit()}
+def test_golden(golden_dir, dtype):
+    golden = read_golden(golden_dir, "cbt_decoder")
+    about = golden.about
     model = CBTHead(
         about["embed_dims"],
         about["num_classes"],
