@@ -87,7 +87,7 @@ WRONG: dict[str, st.SearchStrategy] = {
         NO_FLAG,
     ),
     **dict.fromkeys(("legacy_pooling", "contraction", "align_corners", "rotary", "rotary_in_z"), NO_FLAG),
-    **dict.fromkeys(("local_enhancement", "use_beta", "use_gamma", "learnable"), NO_FLAG),
+    **dict.fromkeys(("gate", "local_enhancement", "use_beta", "use_gamma", "learnable"), NO_FLAG),
     "img_size": st.sampled_from([0, -1, (1, 2, 3), (4,), (0, 3), "224", None, 1.5, True, {}]),
     "out_indices": st.sampled_from([9, -9, (0, 0), (), "0", None, 0.5, (0.5,), True]),
     "frozen_stages": st.sampled_from([-2, 9, 0.5, "1", None, True]),

@@ -44,7 +44,9 @@ CHECKS: dict[str, Check] = {
     **dict.fromkeys(("qkv_bias",), partial(check_bool, optional=True)),
     **dict.fromkeys(("qk_norm", "with_cls_token", "no_embed_class", "final_norm", "norm_eval", "with_cp"), _FLAG),
     **dict.fromkeys(("abs_win_pos_embed", "legacy_pooling", "contraction", "align_corners"), _FLAG),
-    **dict.fromkeys(("local_enhancement", "rotary", "rotary_in_z", "use_beta", "use_gamma", "learnable"), _FLAG),
+    **dict.fromkeys(
+        ("gate", "local_enhancement", "rotary", "rotary_in_z", "use_beta", "use_gamma", "learnable"), _FLAG
+    ),
     **dict.fromkeys(("img_size",), check_size),
     **dict.fromkeys(("out_indices", "global_indices"), _check_indices),
     **dict.fromkeys(("norm_cfg",), check_cfg),
