@@ -3,8 +3,6 @@
 Shapes: (B, H, W, C) maps, (B * nW, w * w, C) windows, w the window's side; Hp, Wp the map's sides padded to multiples of w.
 """
 
-from functools import cached_property
-
 import torch
 from torch import Tensor
 
@@ -54,12 +52,9 @@ class WindowGrid:
         # min(shift, padded - w) is 0 exactly where one window spans the side, without a branch on a traced size.
         self.shift = tuple(torch.sym_min(shift, side - window_size) if shift else 0 for side in self.padded)
         self.shifted = shift > 0
+        #: Number of windows down and across.
+        self.windows = tuple(side // window_size for side in self.padded)
         self._mask: Tensor | None = None
-
-    @cached_property
-    def windows(self) -> tuple[int, int]:
-        """Number of windows down and across."""
-        return self.padded[0] // self.window_size, self.padded[1] // self.window_size
 
     def split(self, x: Tensor) -> Tensor:
         """(B, H, W, C) -> (B * nW, w * w, C)."""

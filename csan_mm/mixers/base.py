@@ -3,6 +3,8 @@
 Shapes: B images or windows, N tokens, C channels, H heads of width d = C / H, nW windows per image.
 """
 
+from collections.abc import Callable
+
 import torch
 from timm.layers import trunc_normal_
 from torch import Tensor, nn
@@ -11,6 +13,9 @@ from csan_mm.common.arguments import check_arguments
 from csan_mm.common.checks import check_bool, check_int
 from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.windows import relative_position_index
+
+#: Scores of the windows that are mixed at one time on a CPU (ours): 2^19 float32 are 2 MiB, 72 windows of 49 cells and 3 heads.
+PORTION = 2**19
 
 
 class TokenMixer(nn.Module):
@@ -114,7 +119,7 @@ class TokenMixer(nn.Module):
         """What is added to the scores: position bias plus window mask.
 
         Returns:
-            ``None``, (1, H, N, N) without a mask, or (batch, H, N, N) with one.
+            ``None``, (1, H, N, N) without a mask, or (batch, H, N, N) with one; for one image's windows, a view.
         """
         bias = None
         table = self.relative_position_bias_table
@@ -125,7 +130,29 @@ class TokenMixer(nn.Module):
             return bias
         mask = mask.unsqueeze(1)  # (nW, 1, N, N)
         bias = mask.expand(-1, self.num_heads, -1, -1) if bias is None else bias + mask  # (nW, H, N, N)
-        return bias.repeat(batch // bias.shape[0], 1, 1, 1)
+        return bias if batch == bias.shape[0] else bias.repeat(batch // bias.shape[0], 1, 1, 1)
+
+    def in_portions(self, mix: Callable[[Tensor, Tensor | None], Tensor], x: Tensor, mask: Tensor | None) -> Tensor:
+        """Run ``mix(x, mask)`` on as many windows at a time as have their scores in the cache; (B, N, C) -> (B, n, C_out).
+
+        All windows are mixed at once where scores have nothing added (``mix`` then forms none), where gradients are wanted
+        (each portion would add to the weights' gradients by itself), elsewhere than on a CPU, and in a captured graph, whose
+        size it would fix.
+
+        Args:
+            mix: Mixes windows (b, N, C) with their own masks (b, N, N), one image's at a time, or without any.
+            x: All windows, those of an image behind each other.
+            mask: (nW, N, N) or None.
+        """
+        portion = max(1, PORTION // (self.num_heads * x.shape[1] ** 2))
+        plain = self.relative_position_bias_table is None and mask is None
+        graph = torch.is_grad_enabled() or torch.compiler.is_compiling()
+        if plain or graph or x.device.type != "cpu" or x.shape[0] <= portion:
+            return mix(x, mask)
+        if mask is None:
+            return torch.cat([mix(part, None) for part in x.split(portion)])
+        images = x.split(mask.shape[0])
+        return torch.cat([mix(*parts) for image in images for parts in zip(image.split(portion), mask.split(portion))])
 
 
 def merge_heads(x: Tensor) -> Tensor:

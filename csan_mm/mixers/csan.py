@@ -140,6 +140,10 @@ class CSaN(TokenMixer):
 
     def forward(self, x: Tensor, grid: tuple[int, int] | None = None, mask: Tensor | None = None) -> Tensor:
         """Mix tokens x (B, N, C) -> (B, n, C_out); the grid is not needed."""
+        return self.in_portions(self.mix, x, mask)
+
+    def mix(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        """The formulas for a portion of the windows, see :meth:`in_portions`."""
         q, k, v = self.queries_keys_values(x)  # (B, H, n, d), (B, H, N, d) twice
         q = q * self.scale
         bias = self.score_bias(x.shape[0], mask)
