@@ -149,7 +149,8 @@ def test_autocast_is_finite_and_near(dtype, window):
     x = 5 * torch.randn(B, N, C)
     with torch.autocast("cpu", dtype=dtype):
         y = mixer(x)
-    torch.testing.assert_close(y.float(), mixer(x), rtol=0.1, atol=0.1)
+    expected = mixer(x)
+    assert (y.float() - expected).norm() <= 0.05 * expected.norm()
     y.float().sum().backward()
     assert all(parameter.grad.isfinite().all() for parameter in mixer.parameters())
 

@@ -15,7 +15,10 @@ linear_mixers = pytest.mark.parametrize("mixer", ["linear", "mala"])
 
 
 def heads(*size: int) -> tuple[Tensor, Tensor, Tensor]:
-    return tuple(torch.randn(3, *(size or (B, H, N, D)), dtype=torch.float64).requires_grad_().unbind(0))
+    """q, k, v in float64; a positive first channel, since relu makes nothing of a token that is negative throughout."""
+    qkv = torch.randn(3, *(size or (B, H, N, D)), dtype=torch.float64)
+    qkv[..., 0] = qkv[..., 0].abs() + 0.1
+    return tuple(qkv.requires_grad_().unbind(0))
 
 
 def attention_matrix(q: Tensor, k: Tensor, kernel: str, rotation: tuple | None, rotary_in_z: bool) -> Tensor:
@@ -36,7 +39,8 @@ def test_equals_its_square_form(kernel, rotary):
     expected = attention_matrix(q, k, kernel, rotation, behind) @ v
     torch.testing.assert_close(y, expected, rtol=1e-9, atol=1e-9)
     for one, other in zip(*(torch.autograd.grad(out.square().sum(), [q, k, v]) for out in (y, expected))):
-        torch.testing.assert_close(one, other, rtol=1e-8, atol=1e-8)
+        # Behind the rotation a normaliser may be near 0, which makes gradients large and rounding with them.
+        assert (one - other).abs().max() <= 1e-8 * max(1, other.abs().max())
 
 
 def test_the_length_of_q_changes_nothing():

@@ -19,7 +19,10 @@ kernels = pytest.mark.parametrize("kernel", KERNELS)
 
 
 def heads(*size: int) -> tuple[Tensor, Tensor, Tensor]:
-    return tuple(torch.randn(3, *(size or (B, H, N, D)), dtype=torch.float64).requires_grad_().unbind(0))
+    """q, k, v in float64; a positive first channel, since relu makes nothing of a token that is negative throughout."""
+    qkv = torch.randn(3, *(size or (B, H, N, D)), dtype=torch.float64)
+    qkv[..., 0] = qkv[..., 0].abs() + 0.1
+    return tuple(qkv.requires_grad_().unbind(0))
 
 
 def implied_matrix(operator: LinearOperator, q: Tensor, k: Tensor, rotation: tuple | None = None) -> Tensor:
