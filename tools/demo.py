@@ -64,6 +64,9 @@ def make_config(epochs: int | None, data: Path, work_dir: Path) -> Config:
     override_data_root(shipped, shipped.data_root, str(data))
     cfg = Config(shipped.to_dict())
     cfg.work_dir = str(work_dir)
+    cfg.visualizer.pop(
+        "name", None
+    )  # visualizers of one name are one object, and each run of this process needs its own
     if epochs is not None:
         cfg.train_cfg.max_epochs = epochs
         for scheduler in cfg.param_scheduler:

@@ -54,10 +54,10 @@ def run(args: argparse.Namespace) -> None:
             runner.logger.info(describe_batch(cfg, get_world_size()))
             if recipe := describe_foreign_recipe(cfg):
                 runner.logger.warning(recipe)
-            if cfg.resume:
-                runner.register_hook(ResumeRatesHook(), priority="VERY_LOW")
             if runner.cfg.get("load_from"):
                 runner.register_hook(LoadCheckHook(cfg.load_from, strict=bool(cfg.resume)), priority="LOWEST")
+            if cfg.resume:  # behind that check: a checkpoint of another model is named as such, not by its optimizer
+                runner.register_hook(ResumeRatesHook(), priority="LOWEST")
             runner.register_hook(threads)
             steps = _StepCount()
             runner.register_hook(steps)
