@@ -77,6 +77,28 @@ def resolve_arch(
     return dict(arch)
 
 
+def with_heads(dims: dict[str, Any], heads: int | Sequence[int] | None) -> dict[str, Any]:
+    """A variant's dims with other numbers of heads.
+
+    Args:
+        dims: Of :func:`resolve_arch`.
+        heads: One number: that of the first stage, which each further one doubles. A sequence: one number per stage.
+            ``None``: the variant's own.
+
+    Raises:
+        ValueError: A sequence where the variant takes one number, or one of another length.
+    """
+    if heads is None:
+        return dims
+    per_stage = isinstance(dims["num_heads"], Sequence)
+    if per_stage and is_int(heads):
+        heads = [heads * 2**i for i in range(len(dims["depths"]))]
+    wanted = f"one number, or one per stage: {len(dims['depths'])}" if per_stage else "one number"
+    if is_int(heads) == per_stage or (per_stage and len(heads) != len(dims["depths"])):
+        raise ArgumentError(f"heads={heads!r} does not fit this backbone: take {wanted}")
+    return {**dims, "num_heads": tuple(heads) if per_stage else heads}
+
+
 def resolve_out_indices(out_indices: int | Sequence[int], num_levels: int) -> tuple[int, ...]:
     """Ascending, non-negative output levels; negative ones count from the end.
 

@@ -12,7 +12,7 @@ from timm.layers import DropPath, trunc_normal_
 from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
-from csan_mm.backbones.base import DenseBackbone, drop_path_rates, resolve_arch
+from csan_mm.backbones.base import DenseBackbone, drop_path_rates, resolve_arch, with_heads
 from csan_mm.backbones.isotropic import refit_positions, resized_positions
 from csan_mm.common.arguments import check_arguments
 from csan_mm.common.checks import check_size
@@ -130,6 +130,7 @@ class HieraCSaN(DenseBackbone):
         mixer: 'csan', or 'softmax' for plain Hiera. Default: 'csan'.
         kappa: See :class:`csan_mm.mixers.CSaN`, like ``granularity``. Default: 'unbounded'.
         granularity: Default: 'unit'.
+        heads: Number of heads in the first stage, doubled by each further one. Default: None, as ``arch`` has it.
         img_size: Side, or (H, W), of the images the position embedding is learned at. Default: 224.
         abs_win_pos_embed: Two position tables, one of 14 x 14 cells stretched over the map and one repeated in each mask unit
             (Bolya et al., "Window attention is bugged", 2023), in place of one per token. Default: False.
@@ -154,6 +155,7 @@ class HieraCSaN(DenseBackbone):
         mixer: str | dict[str, Any] = "csan",
         kappa: str = "unbounded",
         granularity: str = "unit",
+        heads: int | None = None,
         img_size: int | Sequence[int] = 224,
         abs_win_pos_embed: bool = False,
         in_channels: int = 3,
@@ -168,7 +170,7 @@ class HieraCSaN(DenseBackbone):
         init_cfg: dict[str, Any] | list[dict[str, Any]] | None = None,
     ) -> None:
         check_arguments(locals())
-        dims = resolve_arch(arch, ARCHS)
+        dims = with_heads(resolve_arch(arch, ARCHS), heads)
         width, depths = dims["embed_dims"], dims["depths"]
         if len(depths) > 4:
             raise ArgumentError(

@@ -10,7 +10,7 @@ from typing import Any
 from timm.layers import DropPath, resize_rel_pos_bias_table
 from torch import Tensor, nn
 
-from csan_mm.backbones.base import DenseBackbone, drop_path_rates, resolve_arch
+from csan_mm.backbones.base import DenseBackbone, drop_path_rates, resolve_arch, with_heads
 from csan_mm.common.arguments import check_arguments
 from csan_mm.common.checks import check_choice
 from csan_mm.common.errors import ArgumentError
@@ -127,6 +127,8 @@ class SwinCSaN(DenseBackbone):
         version: 'v1', or 'v2' with a depth-wise 7x7 convolution behind the attention. Default: 'v1'.
         granularity: 'unit' or 'head', see :class:`csan_mm.mixers.CSaN`. Default: 'unit'.
         ffn: 'mlp', or 'attention' for the attention-only stack. Default: 'mlp'.
+        heads: Number of heads in the first stage, doubled by each further one, or one number per stage. Default: None, as
+            ``arch`` has it.
         in_channels: Channels of the image. Default: 3.
         patch_size: Stride of the stem. Default: 4.
         window_size: Side of the windows; ``None``: attention over the whole map of a stage, of any size, without position bias,
@@ -156,6 +158,7 @@ class SwinCSaN(DenseBackbone):
         version: str = "v1",
         granularity: str = "unit",
         ffn: str = "mlp",
+        heads: int | Sequence[int] | None = None,
         in_channels: int = 3,
         patch_size: int = 4,
         window_size: int | None = 7,
@@ -171,7 +174,7 @@ class SwinCSaN(DenseBackbone):
         init_cfg: dict[str, Any] | list[dict[str, Any]] | None = None,
     ) -> None:
         check_arguments(locals())
-        dims = resolve_arch(arch, ARCHS)
+        dims = with_heads(resolve_arch(arch, ARCHS), heads)
         width, depths, heads = dims["embed_dims"], dims["depths"], dims["num_heads"]
         if len(depths) != len(heads):
             raise ArgumentError(

@@ -11,7 +11,7 @@ import torch
 from timm.layers import DropPath, LayerScale, trunc_normal_
 from torch import Tensor, nn
 
-from csan_mm.backbones.base import drop_path_rates, resolve_arch
+from csan_mm.backbones.base import drop_path_rates, resolve_arch, with_heads
 from csan_mm.backbones.isotropic import IsotropicBackbone, refit_positions, resized_positions
 from csan_mm.common.arguments import check_arguments
 from csan_mm.common.checks import check_choice, check_int, check_size
@@ -101,6 +101,7 @@ class ViTCSaN(IsotropicBackbone):
         kappa: Default: 'unbounded'.
         granularity: Default: 'unit'.
         ffn: Default: 'mlp'.
+        heads: Number of heads. Default: None, as ``arch`` has it.
         img_size: Side, or (H, W), of the images the position embedding is learned at. Default: 224.
         patch_size: Default: 16.
         in_channels: Default: 3.
@@ -135,6 +136,7 @@ class ViTCSaN(IsotropicBackbone):
         kappa: str = "unbounded",
         granularity: str = "unit",
         ffn: str = "mlp",
+        heads: int | None = None,
         img_size: int | Sequence[int] = 224,
         patch_size: int = 16,
         in_channels: int = 3,
@@ -159,7 +161,7 @@ class ViTCSaN(IsotropicBackbone):
         init_cfg: dict[str, Any] | list[dict[str, Any]] | None = None,
     ) -> None:
         check_arguments(locals())
-        dims = resolve_arch(arch, ARCHS)
+        dims = with_heads(resolve_arch(arch, ARCHS), heads)
         width, depth = dims["embed_dims"], dims["depth"]
         check_choice("ffn", ffn, ("mlp", "attention"))
         if out_type == "cls_token" and not with_cls_token:

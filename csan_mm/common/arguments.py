@@ -22,6 +22,17 @@ def _check_indices(name: str, value: Any) -> None:
         raise ArgumentError(f"{name}={value!r} cannot be: take a whole number, or several: (0, 1)")
 
 
+def _check_heads(name: str, value: Any) -> None:
+    """A number from 1 up or a sequence of them, or ``None``."""
+    entries = [value] if is_int(value) else [] if value is None else value
+    if (
+        not isinstance(entries, Sequence)
+        or isinstance(entries, str)
+        or not all(is_int(entry) and entry > 0 for entry in entries)
+    ):
+        raise ArgumentError(f"{name}={value!r} is no number of heads: take one from 1 up, one per stage, or None")
+
+
 def _check_init_cfg(name: str, value: Any) -> None:
     for entry in value if isinstance(value, (list, tuple)) else [value]:
         check_cfg(name, entry)
@@ -33,11 +44,11 @@ _FLAG = check_bool
 
 CHECKS: dict[str, Check] = {
     **dict.fromkeys(("embed_dims", "in_channels", "out_channels", "num_heads", "head_dims", "patch_size"), _COUNT),
-    **dict.fromkeys(("query_pool", "num_layers", "num_outs", "attention_ratio"), _COUNT),
+    **dict.fromkeys(("query_pool", "num_layers", "num_outs", "attention_ratio", "u_reduction", "z_reduction"), _COUNT),
     **dict.fromkeys(("out_dims", "inner_dims"), _optional(_COUNT)),
     **dict.fromkeys(("num_registers",), partial(check_int, least=0)),
     **dict.fromkeys(("frozen_stages",), partial(check_int, least=-1)),
-    **dict.fromkeys(("mlp_ratio", "cls_std"), _POSITIVE),
+    **dict.fromkeys(("mlp_ratio", "cls_std", "bend"), _POSITIVE),
     **dict.fromkeys(("added_eps",), partial(check_number, least=0)),
     **dict.fromkeys(("layer_scale",), _optional(_POSITIVE)),
     **dict.fromkeys(("drop_path_rate",), partial(check_number, least=0, below=1)),
@@ -45,10 +56,12 @@ CHECKS: dict[str, Check] = {
     **dict.fromkeys(("qk_norm", "with_cls_token", "no_embed_class", "final_norm", "norm_eval", "with_cp"), _FLAG),
     **dict.fromkeys(("abs_win_pos_embed", "legacy_pooling", "contraction", "align_corners"), _FLAG),
     **dict.fromkeys(
-        ("gate", "local_enhancement", "rotary", "rotary_in_z", "use_beta", "use_gamma", "learnable"), _FLAG
+        ("gate", "local_enhancement", "rotary", "rotary_in_z", "use_beta", "use_gamma", "learnable", "pooled_mu"),
+        _FLAG,
     ),
     **dict.fromkeys(("img_size",), check_size),
     **dict.fromkeys(("out_indices", "global_indices"), _check_indices),
+    **dict.fromkeys(("heads",), _check_heads),
     **dict.fromkeys(("norm_cfg",), check_cfg),
     **dict.fromkeys(("stem_norm_cfg", "conv_norm_cfg"), partial(check_cfg, optional=False)),
     **dict.fromkeys(("init_cfg",), _check_init_cfg),

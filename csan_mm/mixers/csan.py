@@ -26,12 +26,14 @@ from torch.nn.functional import scaled_dot_product_attention
 from csan_mm.common.arguments import check_arguments
 from csan_mm.common.errors import ArgumentError
 from csan_mm.mixers.base import TokenMixer, merge_heads
-from csan_mm.ops.phi_mean import blocked_phi_row_mean, phi_row_mean
+from csan_mm.ops.phi_mean import BEND, blocked_phi_row_mean, phi_row_mean
 from csan_mm.registry import MIXERS
 
 KAPPAS = ("unbounded", "bounded")
 GRANULARITIES = ("unit", "head")
 GAINS = ("tau", "mu", "kpub", "kpriv")
+#: Least width of z.
+SMALLEST_Z = 24
 
 
 class LinearGate(nn.Module):
@@ -64,10 +66,9 @@ class CSaN(TokenMixer):
 
     Without a position bias or mask no N x N array exists: the attention is one fused call on (tau q, k, mu v) and e comes
     from a blocked kernel. With one (windows, N = 49) the scores are formed once and used twice.
-    The paper writes a pooled z for mu; as in the released code it is each key token's own z.
 
     Args:
-        embed_dims: C, a multiple of 4 H.
+        embed_dims: C, a multiple of 4 H (``u_reduction`` is the 4).
         num_heads: H.
         window_size: Gives windows their relative position bias, see :class:`TokenMixer`. Default: None.
         qkv_bias: Whether q, k and v have a bias. Default: True.
@@ -80,9 +81,14 @@ class CSaN(TokenMixer):
         query_pool: S, the number of successive tokens that share one query. Default: 1.
         off: Gains to leave out, of 'tau', 'mu', 'kpub' (each is then 1) and 'kpriv' (then 0, no private path), for the paper's
             ablations; at least one stays. Default: none.
+        bend: b, where phi turns from an exponential into the identity. Default: 0.25.
+        u_reduction: C over the width of u; C is a multiple of it times H. Default: 4.
+        z_reduction: C over the width h of z, which is 24 at least. Default: 8.
+        pooled_mu: mu from the mean of z over all tokens that attend to each other, one gain per head, as the paper writes it.
+            False (default), as the released code has it: each key token's own z.
 
     Raises:
-        ValueError: A width the heads do not divide, an unknown kappa or granularity.
+        ValueError: A width the heads do not divide, an unknown kappa or granularity, options that contradict each other.
     """
 
     has_scores = True
@@ -100,31 +106,36 @@ class CSaN(TokenMixer):
         inner_dims: int | None = None,
         query_pool: int = 1,
         off: Sequence[str] = (),
+        bend: float = BEND,
+        u_reduction: int = 4,
+        z_reduction: int = 8,
+        pooled_mu: bool = False,
     ) -> None:
         check_arguments(locals())
         super().__init__(embed_dims, num_heads, window_size, out_dims, inner_dims, query_pool)
         width = self.inner_dims
-        self._check(kappa, granularity)
-        hidden = max(width // 8, 24)
+        self._check(kappa, granularity, u_reduction)
+        self._check_off(off, pooled_mu)
+        self.bend, self.pooled_mu = bend, pooled_mu
+        hidden = max(width // z_reduction, SMALLEST_Z)
         gains = width if granularity == "unit" else num_heads
         self.qkv = nn.Linear(embed_dims, 3 * width, bias=qkv_bias)
         self.add_qk_norm(qk_norm)
-        self.u = nn.Linear(embed_dims, width // 4)
-        self.reduce = nn.Linear(width // 4, hidden)
+        self.u = nn.Linear(embed_dims, width // u_reduction)
+        self.reduce = nn.Linear(width // u_reduction, hidden)
         self.act = LinearGate(hidden) if kappa == "unbounded" else nn.GELU()
         self.squash = nn.Identity() if kappa == "unbounded" else nn.Tanh()  # f
-        self._check_off(off)
         self.ka = NoGain(gains) if "kpub" in off else nn.Linear(hidden, gains)
         self.kv = NoGain(gains) if "kpriv" in off else nn.Linear(hidden, gains)
         self.magk = NoGain(num_heads) if "mu" in off else nn.Linear(hidden, num_heads)
         self.temp = NoGain(num_heads) if "tau" in off else nn.Linear(hidden, num_heads)
         self.proj = nn.Linear(width, self.out_dims)
 
-    def _check(self, kappa: str, granularity: str) -> None:
-        if self.inner_dims % (4 * self.num_heads):
+    def _check(self, kappa: str, granularity: str, u_reduction: int) -> None:
+        if self.inner_dims % (u_reduction * self.num_heads):
             raise ArgumentError(
-                f"embed_dims={self.inner_dims} cannot be split over num_heads={self.num_heads}: CSaN's u has a quarter of the "
-                f"width, so the width must be a multiple of {4 * self.num_heads}"
+                f"embed_dims={self.inner_dims} cannot be split over num_heads={self.num_heads} with u_reduction={u_reduction}: "
+                f"the heads share u, so the width must be a multiple of {u_reduction * self.num_heads}"
             )
         if kappa not in KAPPAS:
             raise ArgumentError(f"kappa={kappa!r} is unknown: take one of {', '.join(KAPPAS)}")
@@ -132,11 +143,13 @@ class CSaN(TokenMixer):
             raise ArgumentError(f"granularity={granularity!r} is unknown: take one of {', '.join(GRANULARITIES)}")
 
     @staticmethod
-    def _check_off(off: Sequence[str]) -> None:
+    def _check_off(off: Sequence[str], pooled_mu: bool) -> None:
         if isinstance(off, str) or not set(off) <= set(GAINS):
             raise ArgumentError(f"off={off!r}: take a list of names out of {', '.join(GAINS)}")
         if set(off) == set(GAINS):
             raise ArgumentError(f"off={off!r} leaves plain attention: take mixer='softmax'")
+        if pooled_mu and "mu" in off:
+            raise ArgumentError(f"pooled_mu=True needs mu, which off={off!r} leaves out: set one of them back")
 
     def forward(self, x: Tensor, grid: tuple[int, int] | None = None, mask: Tensor | None = None) -> Tensor:
         """Mix tokens x (B, N, C) -> (B, n, C_out); the grid is not needed."""
@@ -148,7 +161,7 @@ class CSaN(TokenMixer):
         q = q * self.scale
         bias = self.score_bias(x.shape[0], mask)
         s = None if bias is None else q @ k.transpose(-2, -1) + bias  # (B, H, n, N)
-        e = blocked_phi_row_mean(q, k) if s is None else phi_row_mean(s)  # (B, H, n, 1)
+        e = blocked_phi_row_mean(q, k, bend=self.bend) if s is None else phi_row_mean(s, self.bend)  # (B, H, n, 1)
         z = self.signal(e, x)
         tau, mu, kpub, kpriv = self.gains(z)
         y = fused_attention(q, k, v, tau, mu) if s is None else scored_attention(s, v, tau, mu)  # (B, H, n, d)
@@ -161,10 +174,11 @@ class CSaN(TokenMixer):
         return self.act(self.reduce(merge_heads(iota).to(x.dtype)))
 
     def gains(self, z: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """tau (B, H, n, 1), mu (B, H, N, 1), kpub (B, H, n, d or 1), kpriv (B, H, N, d or 1) from z (B, N, h)."""
+        """tau (B, H, n, 1), mu (B, H, N or 1, 1), kpub (B, H, n, d or 1), kpriv (B, H, N, d or 1) from z (B, N, h)."""
         f, split, shared = self.squash, self.split_heads, self.group_mean(z)
         tau, kpub = 1 + f(split(self.temp(shared))), 1 + f(split(self.ka(shared)))
-        mu, kpriv = 1 + f(split(self.magk(z))), f(split(self.kv(z)))
+        of_keys = z.mean(dim=1, keepdim=True) if self.pooled_mu else z
+        mu, kpriv = 1 + f(split(self.magk(of_keys))), f(split(self.kv(z)))
         return tau, mu, kpub, kpriv
 
 

@@ -44,15 +44,18 @@ def plain_phi_row_mean(scores: Tensor) -> Tensor:
     return phi(scores).mean(dim=-1, keepdim=True)
 
 
-def phi_row_mean(scores: Tensor) -> Tensor:
+def phi_row_mean(scores: Tensor, bend: float = BEND) -> Tensor:
     """Row mean of phi over given scores: (..., Nq, Nk) -> (..., Nq, 1) in float32 (float64 stays).
 
-    In a captured graph (torch.compile, export) it is the plain form, which a compiler fuses by itself.
+    In a captured graph (torch.compile, export) it is the plain form, which a compiler fuses by itself. The kernels know one
+    bend, B = 0.25; any other b comes from them by phi_b(t) = b/B phi_B(t B/b).
     """
+    if bend != BEND:
+        return phi_row_mean(scores * (BEND / bend)) * (bend / BEND)
     return plain_phi_row_mean(scores) if torch.compiler.is_compiling() else _ScoreRowMean.apply(scores)
 
 
-def blocked_phi_row_mean(q: Tensor, k: Tensor, budget: int | None = None) -> Tensor:
+def blocked_phi_row_mean(q: Tensor, k: Tensor, budget: int | None = None, bend: float = BEND) -> Tensor:
     """The row mean of phi(q k^T) without the Nq x Nk array, forward or backward.
 
     Blocks are computed one after the other, in the backward pass once more. It is an operator of its own,
@@ -62,10 +65,13 @@ def blocked_phi_row_mean(q: Tensor, k: Tensor, budget: int | None = None) -> Ten
         q: Scaled queries (B, H, Nq, d).
         k: Keys (B, H, Nk, d).
         budget: Upper bound on the scores that exist at one time. Default: :func:`scores_at_a_time`.
+        bend: b, see :func:`phi_row_mean`. Default: 0.25.
 
     Returns:
         (B, H, Nq, 1) in float32 (float64 for float64 inputs).
     """
+    if bend != BEND:
+        return blocked_phi_row_mean(q * (BEND / bend), k, budget) * (bend / BEND)
     if _is_exporting():
         return plain_phi_row_mean(q @ k.transpose(-2, -1))
     budget = budget or scores_at_a_time(q.device)

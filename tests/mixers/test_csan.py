@@ -25,23 +25,23 @@ def sigmoid(t: float) -> float:
 def loop_csan(mixer: CSaN, x: Tensor, bias: Tensor | None, kappa: str, granularity: str) -> Tensor:
     """The paper's formulas token by token, for one image x (N, C)."""
     n, c = x.shape
-    d, quarter = c // H, c // 4 // H
+    d, share, b = c // H, mixer.u.out_features // H, mixer.bend
     qkv, u = mixer.qkv(x), mixer.u(x)
     f = (lambda t: t) if kappa == "unbounded" else math.tanh
 
     def phi(t: float) -> float:
-        return t if t > 0.25 else 0.25 * math.exp(t / 0.25 - 1)
+        return t if t > b else b * math.exp(t / b - 1)
 
     s = torch.zeros(H, n, n, dtype=x.dtype)
-    iota = torch.zeros(n, c // 4, dtype=x.dtype)
+    iota = torch.zeros(n, H * share, dtype=x.dtype)
     for h in range(H):
         for i in range(n):
             for j in range(n):
                 q_i, k_j = qkv[i, h * d : (h + 1) * d], qkv[j, c + h * d : c + (h + 1) * d]
                 s[h, i, j] = d**-0.5 * float(q_i @ k_j) + (0 if bias is None else float(bias[h, i, j]))
             e = sum(phi(float(s[h, i, j])) for j in range(n)) / n
-            for m in range(quarter):
-                iota[i, h * quarter + m] = e * sigmoid(float(u[i, h * quarter + m]))
+            for m in range(share):
+                iota[i, h * share + m] = e * sigmoid(float(u[i, h * share + m]))
     z = mixer.reduce(iota)
     if kappa == "unbounded":
         z = z * torch.sigmoid(mixer.act.proj(z))
@@ -50,6 +50,8 @@ def loop_csan(mixer: CSaN, x: Tensor, bias: Tensor | None, kappa: str, granulari
             [[0.5 * t * (1 + math.erf(t / math.sqrt(2))) for t in row] for row in z.tolist()], dtype=x.dtype
         )
     temp, magk, ka, kv = mixer.temp(z), mixer.magk(z), mixer.ka(z), mixer.kv(z)
+    if mixer.pooled_mu:
+        magk = mixer.magk(sum(z) / n).expand(n, -1)
     y = torch.zeros(n, c, dtype=x.dtype)
     for h in range(H):
         for i in range(n):
@@ -74,6 +76,29 @@ def test_equals_the_formulas_in_loops(kappa, granularity, window):
     x = torch.randn(B, N, C, dtype=torch.float64)
     bias = None if window is None else mixer.score_bias(B, None)[0]
     expected = torch.stack([loop_csan(mixer, image, bias, kappa, granularity) for image in x])
+    torch.testing.assert_close(mixer(x), expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("window", [None, 3], ids=["global", "window"])
+@pytest.mark.parametrize(
+    ("options", "widths"),
+    [
+        ({"bend": 0.6}, (6, 24)),
+        ({"u_reduction": 2}, (12, 24)),
+        ({"z_reduction": 1, "u_reduction": 8}, (6, 48)),
+        ({"pooled_mu": True}, (6, 24)),
+    ],
+    ids=["bend", "u", "z", "pooled"],
+)
+@torch.no_grad()
+def test_ablations_equal_the_formulas_in_loops(options, widths, window):
+    """With another constant or width the same formulas, and another output."""
+    width = C * options.get("u_reduction", 4) // 4 if "z_reduction" in options else C
+    mixer = loud(CSaN(width, H, window_size=window, **options))
+    assert (mixer.u.out_features, mixer.reduce.out_features) == widths
+    x = torch.randn(B, N, width, dtype=torch.float64)
+    bias = None if window is None else mixer.score_bias(B, None)[0]
+    expected = torch.stack([loop_csan(mixer, image, bias, "unbounded", "unit") for image in x])
     torch.testing.assert_close(mixer(x), expected, rtol=1e-9, atol=1e-9)
 
 
@@ -140,6 +165,13 @@ def test_wrong_arguments_are_named(options, named):
 def test_unknown_mixer_lists_the_known_ones():
     with pytest.raises(ValueError, match=r"mixer='csam' is unknown: take one of .*csan"):
         build_mixer("csam", "bounded", "unit", embed_dims=24, num_heads=3)
+
+
+def test_options_that_contradict_each_other_are_named():
+    with pytest.raises(ValueError, match="pooled_mu=True needs mu, which off="):
+        CSaN(32, 2, off=["mu"], pooled_mu=True)
+    with pytest.raises(ValueError, match="u_reduction=12: the heads share u, so the width must be a multiple of 24"):
+        CSaN(32, 2, u_reduction=12)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])

@@ -75,3 +75,16 @@ def test_its_products_are_counted_like_the_plain_form():
             mean(q, k)
         counts.append(counter.get_total_flops())
     assert counts[0] == counts[1] == 2 * 2 * 3 * 7 * 9 * 4
+
+
+@pytest.mark.parametrize("bend", [0.05, 0.25, 2.0])
+def test_any_bend_comes_from_the_one_the_kernels_know(bend):
+    q, k = queries_and_keys(2, 3, 7, 9, 4)
+    scores = 2 * q @ k.transpose(-2, -1)
+    expected = torch.where(scores > bend, scores, bend * (scores / bend - 1).exp()).mean(-1, keepdim=True)
+    torch.testing.assert_close(phi_row_mean(scores, bend), expected)
+    torch.testing.assert_close(blocked_phi_row_mean(2 * q, k, 40, bend), expected)
+    for got, wanted in zip(
+        *(torch.autograd.grad(e.sum(), k, retain_graph=True) for e in (phi_row_mean(scores, bend), expected))
+    ):
+        torch.testing.assert_close(got, wanted)
