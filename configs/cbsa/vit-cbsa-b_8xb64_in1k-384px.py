@@ -11,18 +11,11 @@ weights = '{{$CSAN_MM_WEIGHTS:checkpoints}}/vit_base_patch16_384.augreg_in21k_ft
 model = dict(
     backbone=dict(img_size=384, init_cfg=dict(checkpoint=weights)), head=dict(init_cfg=dict(checkpoint=weights))
 )
-train_pipeline = [
-    dict(type='LoadImageFromFile'),
-    dict(type='RandomResizedCrop', scale=384, backend='pillow', interpolation='bilinear'),
-    dict(type='RandomFlip', prob=0.5, direction='horizontal'),
-    dict(type='PackInputs'),
-]
-test_pipeline = [
-    dict(type='LoadImageFromFile'),
-    dict(type='ResizeEdge', scale=438, edge='short', backend='pillow', interpolation='bilinear'),
-    dict(type='CenterCrop', crop_size=384),
-    dict(type='PackInputs'),
-]
+train_pipeline = _base_.train_pipeline
+train_pipeline[1].update(scale=384)  # RandomResizedCrop
+test_pipeline = _base_.test_pipeline
+test_pipeline[1].update(scale=438)  # ResizeEdge
+test_pipeline[2].update(crop_size=384)
 train_dataloader = dict(dataset=dict(pipeline=train_pipeline))
 val_dataloader = dict(dataset=dict(pipeline=test_pipeline))
 test_dataloader = val_dataloader

@@ -17,21 +17,11 @@ model = dict(
     decode_head=dict(in_channels=1024, num_layers=9),
     test_cfg=dict(crop_size=crop_size, stride=(608, 608)),
 )
-train_pipeline = [
-    dict(type='LoadImageFromFile'),
-    dict(type='LoadAnnotations', reduce_zero_label=True),
-    dict(type='RandomResize', scale=(2560, 640), ratio_range=(0.5, 2.0), keep_ratio=True),
-    dict(type='RandomCrop', crop_size=crop_size, cat_max_ratio=0.75),
-    dict(type='RandomFlip', prob=0.5),
-    dict(type='PhotoMetricDistortion'),
-    dict(type='PackSegInputs'),
-]
-test_pipeline = [
-    dict(type='LoadImageFromFile'),
-    dict(type='Resize', scale=(2560, 640), keep_ratio=True),
-    dict(type='LoadAnnotations', reduce_zero_label=True),
-    dict(type='PackSegInputs'),
-]
+train_pipeline = _base_.train_pipeline
+train_pipeline[2].update(scale=(2560, 640))  # RandomResize
+train_pipeline[3].update(crop_size=crop_size)
+test_pipeline = _base_.test_pipeline
+test_pipeline[1].update(scale=(2560, 640))  # Resize
 train_dataloader = dict(dataset=dict(pipeline=train_pipeline))
 val_dataloader = dict(dataset=dict(pipeline=test_pipeline))
 test_dataloader = val_dataloader

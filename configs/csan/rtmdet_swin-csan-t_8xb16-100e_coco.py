@@ -4,12 +4,7 @@
 # Recipe:   mmdet's rtmdet_l_swin_b_4xb32-100e_coco (AdamW), over eight GPUs
 # Weights:  see retinanet_swin-csan-t_fpn_1x_coco.py
 # Command:  tools/dist_train.sh configs/csan/rtmdet_swin-csan-t_8xb16-100e_coco.py 8
-_base_ = [
-    '../_base_/models/rtmdet.py',
-    '../_base_/datasets/coco_detection_mosaic.py',
-    '../_base_/schedules/rtmdet_100e.py',
-    '../_base_/mmdet_runtime.py',
-]
+_base_ = '../_base_/recipes/rtmdet_8xb16-100e_coco.py'
 model = dict(
     backbone=dict(
         type='csan_mm.SwinCSaN',

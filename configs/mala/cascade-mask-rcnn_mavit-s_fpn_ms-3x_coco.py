@@ -7,7 +7,7 @@
 #           $CSAN_MM_WEIGHTS; nothing is downloaded
 # Command:  tools/dist_train.sh configs/mala/cascade-mask-rcnn_mavit-s_fpn_ms-3x_coco.py 8 --amp
 _base_ = [
-    '../_base_/models/cascade-mask-rcnn.py',
+    '../_base_/models/cascade-mask-rcnn_4conv.py',
     '../_base_/datasets/coco_instance_ms.py',
     '../_base_/schedules/mala_3x.py',
     '../_base_/mmdet_runtime.py',
@@ -25,24 +25,15 @@ model = dict(
     ),
     neck=dict(in_channels=[64, 128, 320, 512]),
     roi_head=dict(
-        bbox_head=[  # the list takes the place of the base's
+        bbox_head=[
             dict(
-                type='Shared4Conv1FCBBoxHead',
-                in_channels=256,
-                conv_out_channels=256,
-                fc_out_channels=1024,
-                roi_feat_size=7,
-                num_classes=80,
-                bbox_coder=dict(
-                    type='DeltaXYWHBBoxCoder', target_means=[0.0, 0.0, 0.0, 0.0], target_stds=[xy, xy, wh, wh]
-                ),
+                head,
                 reg_class_agnostic=False,
                 reg_decoded_bbox=True,
                 norm_cfg=dict(type='BN', requires_grad=True),  # SyncBN under several processes
-                loss_cls=dict(type='CrossEntropyLoss', use_sigmoid=False, loss_weight=1.0),
                 loss_bbox=dict(type='GIoULoss', loss_weight=10.0),
             )
-            for xy, wh in [(0.1, 0.2), (0.05, 0.1), (0.033, 0.067)]
+            for head in _base_.model.roi_head.bbox_head
         ],
     ),
 )

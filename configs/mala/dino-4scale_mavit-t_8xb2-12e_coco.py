@@ -5,12 +5,7 @@
 #           biases do not decay here
 # Weights:  see retinanet_mavit-t_fpn_1x_coco.py
 # Command:  tools/dist_train.sh configs/mala/dino-4scale_mavit-t_8xb2-12e_coco.py 8
-_base_ = [
-    '../_base_/models/dino.py',
-    '../_base_/datasets/coco_detection_ms.py',
-    '../_base_/schedules/dino_12e.py',
-    '../_base_/mmdet_runtime.py',
-]
+_base_ = '../_base_/recipes/dino-4scale_8xb2-12e_coco.py'
 model = dict(
     backbone=dict(
         type='csan_mm.MAViT',

@@ -5,12 +5,7 @@
 #           decay here
 # Weights:  see retinanet_mavit-t_fpn_1x_coco.py
 # Command:  tools/dist_train.sh configs/mala/mask2former_mavit-t_8xb2-lsj-50e_coco.py 8
-_base_ = [
-    '../_base_/models/mask2former.py',
-    '../_base_/datasets/coco_instance_mask2former.py',
-    '../_base_/schedules/mask2former_50e.py',
-    '../_base_/mmdet_runtime.py',
-]
+_base_ = '../_base_/recipes/mask2former_8xb2-lsj-50e_coco.py'
 model = dict(
     backbone=dict(
         type='csan_mm.MAViT',
@@ -25,5 +20,3 @@ model = dict(
     panoptic_head=dict(in_channels=[64, 128, 256, 512]),
 )
 sync_bn = 'torch'  # few images per GPU for the backbone's BN; see ../_base_/schedules/adamw_160k.py
-default_hooks = dict(logger=dict(log_metric_by_epoch=False), checkpoint=dict(by_epoch=False, interval=5000))
-log_processor = dict(by_epoch=False)

@@ -5,12 +5,7 @@
 #           here
 # Weights:  see retinanet_mavit-t_fpn_1x_coco.py
 # Command:  tools/dist_train.sh configs/mala/mavit-t_mask2former_8xb2-160k_ade20k-512x512.py 8
-_base_ = [
-    '../_base_/models/mask2former_semantic.py',
-    '../_base_/datasets/ade20k_mask2former.py',
-    '../_base_/schedules/mask2former_160k.py',
-    '../_base_/mmseg_runtime.py',
-]
+_base_ = '../_base_/recipes/mask2former_8xb2-160k_ade20k-512x512.py'
 model = dict(
     backbone=dict(
         type='csan_mm.MAViT',
@@ -25,4 +20,3 @@ model = dict(
     decode_head=dict(in_channels=[64, 128, 256, 512]),
 )
 sync_bn = 'torch'  # few images per GPU for the backbone's BN; see ../_base_/schedules/adamw_160k.py
-default_hooks = dict(checkpoint=dict(interval=5000, save_best='mIoU'))

@@ -5,12 +5,7 @@
 #           biases do not decay here
 # Weights:  the authors' ImageNet file (Hugging Face, RuizeHe/weightformer-s) as weightformer-s.safetensors
 # Command:  tools/dist_train.sh configs/weightformer/dino-4scale_weightformer-s_8xb2-12e_coco.py 8
-_base_ = [
-    '../_base_/models/dino.py',
-    '../_base_/datasets/coco_detection_ms.py',
-    '../_base_/schedules/dino_12e.py',
-    '../_base_/mmdet_runtime.py',
-]
+_base_ = '../_base_/recipes/dino-4scale_8xb2-12e_coco.py'
 model = dict(
     backbone=dict(
         type='csan_mm.WeightFormer',

@@ -5,12 +5,7 @@
 #           decay here
 # Weights:  the authors' ImageNet file (Hugging Face, RuizeHe/weightformer-s) as weightformer-s.safetensors
 # Command:  tools/dist_train.sh configs/weightformer/mask2former_weightformer-s_8xb2-lsj-50e_coco.py 8
-_base_ = [
-    '../_base_/models/mask2former.py',
-    '../_base_/datasets/coco_instance_mask2former.py',
-    '../_base_/schedules/mask2former_50e.py',
-    '../_base_/mmdet_runtime.py',
-]
+_base_ = '../_base_/recipes/mask2former_8xb2-lsj-50e_coco.py'
 model = dict(
     backbone=dict(
         type='csan_mm.WeightFormer',
@@ -27,5 +22,3 @@ model = dict(
     ),
     panoptic_head=dict(in_channels=[384, 384, 384, 384]),
 )
-default_hooks = dict(logger=dict(log_metric_by_epoch=False), checkpoint=dict(by_epoch=False, interval=5000))
-log_processor = dict(by_epoch=False)

@@ -5,12 +5,7 @@
 #           here
 # Weights:  the authors' ImageNet file (Hugging Face, RuizeHe/weightformer-s) as weightformer-s.safetensors
 # Command:  tools/dist_train.sh configs/weightformer/weightformer-s_mask2former_8xb2-160k_ade20k-512x512.py 8
-_base_ = [
-    '../_base_/models/mask2former_semantic.py',
-    '../_base_/datasets/ade20k_mask2former.py',
-    '../_base_/schedules/mask2former_160k.py',
-    '../_base_/mmseg_runtime.py',
-]
+_base_ = '../_base_/recipes/mask2former_8xb2-160k_ade20k-512x512.py'
 model = dict(
     backbone=dict(
         type='csan_mm.WeightFormer',
@@ -27,4 +22,3 @@ model = dict(
     ),
     decode_head=dict(in_channels=[384, 384, 384, 384]),
 )
-default_hooks = dict(checkpoint=dict(interval=5000, save_best='mIoU'))

@@ -1,7 +1,9 @@
-# Mask2Former for semantic segmentation (mmseg's; its parts are mmdet's, which must be installed too). A config that uses it gives
-# `backbone` and `decode_head.in_channels`: four levels, strides 4 to 32.
+# Mask2Former for semantic segmentation: mask2former.py's head, losses and matching in mmseg, whose names for mmdet's parts begin
+# with mmdet. A config that uses it gives `backbone` and `decode_head.in_channels`: four levels, strides 4 to 32.
+_base_ = './mask2former.py'
 num_classes = 150
 model = dict(
+    _delete_=True,
     type='EncoderDecoder',
     data_preprocessor=dict(
         type='SegDataPreProcessor',
@@ -14,81 +16,23 @@ model = dict(
         test_cfg=dict(size_divisor=32),
     ),
     decode_head=dict(
-        type='Mask2FormerHead',
+        {key: value for key, value in _base_.model.panoptic_head.items() if not key.endswith('_classes')},
         num_classes=num_classes,
         align_corners=False,
-        strides=[4, 8, 16, 32],
-        feat_channels=256,
-        out_channels=256,
-        num_queries=100,
-        num_transformer_feat_level=3,
-        pixel_decoder=dict(
-            type='mmdet.MSDeformAttnPixelDecoder',
-            num_outs=3,
-            norm_cfg=dict(type='GN', num_groups=32),
-            act_cfg=dict(type='ReLU'),
-            encoder=dict(
-                num_layers=6,
-                layer_cfg=dict(
-                    self_attn_cfg=dict(
-                        embed_dims=256, num_heads=8, num_levels=3, num_points=4, dropout=0.0, batch_first=True
-                    ),
-                    ffn_cfg=dict(
-                        embed_dims=256,
-                        feedforward_channels=1024,
-                        num_fcs=2,
-                        ffn_drop=0.0,
-                        act_cfg=dict(type='ReLU', inplace=True),
-                    ),
-                ),
-            ),
-            positional_encoding=dict(num_feats=128, normalize=True),
-        ),
-        enforce_decoder_input_project=False,
-        positional_encoding=dict(num_feats=128, normalize=True),
-        transformer_decoder=dict(
-            return_intermediate=True,
-            num_layers=9,
-            layer_cfg=dict(
-                self_attn_cfg=dict(embed_dims=256, num_heads=8, dropout=0.0, batch_first=True),
-                cross_attn_cfg=dict(embed_dims=256, num_heads=8, dropout=0.0, batch_first=True),
-                ffn_cfg=dict(
-                    embed_dims=256,
-                    feedforward_channels=2048,
-                    num_fcs=2,
-                    ffn_drop=0.0,
-                    act_cfg=dict(type='ReLU', inplace=True),
-                ),
-            ),
-            init_cfg=None,
-        ),
+        pixel_decoder=dict(_base_.model.panoptic_head.pixel_decoder, type='mmdet.MSDeformAttnPixelDecoder'),
         loss_cls=dict(
+            _base_.model.panoptic_head.loss_cls,
             type='mmdet.CrossEntropyLoss',
-            use_sigmoid=False,
-            loss_weight=2.0,
-            reduction='mean',
             class_weight=[1.0] * num_classes + [0.1],
         ),
-        loss_mask=dict(type='mmdet.CrossEntropyLoss', use_sigmoid=True, reduction='mean', loss_weight=5.0),
-        loss_dice=dict(
-            type='mmdet.DiceLoss',
-            use_sigmoid=True,
-            activate=True,
-            reduction='mean',
-            naive_dice=True,
-            eps=1.0,
-            loss_weight=5.0,
-        ),
+        loss_mask=dict(_base_.model.panoptic_head.loss_mask, type='mmdet.CrossEntropyLoss'),
+        loss_dice=dict(_base_.model.panoptic_head.loss_dice, type='mmdet.DiceLoss'),
         train_cfg=dict(
-            num_points=12544,
-            oversample_ratio=3.0,
-            importance_sample_ratio=0.75,
+            _base_.model.train_cfg,
             assigner=dict(
                 type='mmdet.HungarianAssigner',
                 match_costs=[
-                    dict(type='mmdet.ClassificationCost', weight=2.0),
-                    dict(type='mmdet.CrossEntropyLossCost', weight=5.0, use_sigmoid=True),
-                    dict(type='mmdet.DiceCost', weight=5.0, pred_act=True, eps=1.0),
+                    dict(cost, type='mmdet.' + cost.type) for cost in _base_.model.train_cfg.assigner.match_costs
                 ],
             ),
             sampler=dict(type='mmdet.MaskPseudoSampler'),

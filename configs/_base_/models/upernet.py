@@ -3,18 +3,9 @@
 #
 # The heads have BN. Under several processes `sync_bn = 'torch'`, which stands in the schedules with few images per GPU, makes
 # mmengine's Runner turn it into SyncBN; one process, a CPU and an exported model need nothing.
+_base_ = './segmentor.py'
 norm_cfg = dict(type='BN', requires_grad=True)
 model = dict(
-    type='EncoderDecoder',
-    data_preprocessor=dict(
-        type='SegDataPreProcessor',
-        mean=[123.675, 116.28, 103.53],
-        std=[58.395, 57.12, 57.375],
-        bgr_to_rgb=True,
-        pad_val=0,
-        seg_pad_val=255,
-        size=(512, 512),
-    ),
     decode_head=dict(
         type='UPerHead',
         in_index=[0, 1, 2, 3],
@@ -38,6 +29,4 @@ model = dict(
         align_corners=False,
         loss_decode=dict(type='CrossEntropyLoss', use_sigmoid=False, loss_weight=0.4),
     ),
-    train_cfg=dict(),
-    test_cfg=dict(mode='whole'),
 )
