@@ -127,7 +127,8 @@ def count_macs(module: nn.Module, *inputs: Any, **options: Any) -> int:
 
 def macs_by_operator(module: nn.Module, *inputs: Any, **options: Any) -> dict[str, int]:
     """Multiply-accumulates of ``module(*inputs, **options)`` under the names of PyTorch's operators, such as 'bmm'."""
-    with FlopCounterMode(display=False, custom_mapping=_fused_attention()) as counter, torch.no_grad():
+    counter = FlopCounterMode(display=False, custom_mapping=_fused_attention())
+    with operator_by_operator(), counter, torch.no_grad():
         module(*inputs, **options)
     counts = counter.get_flop_counts().get("Global", {})
     return {operator.__name__: flops // 2 for operator, flops in counts.items()}
@@ -150,6 +151,17 @@ def shapes_only() -> Iterator[None]:
     """New tensors have no data, and what is computed with them has none either; parameters are left alone."""
     with FakeTensorMode(allow_non_fake_inputs=True):
         yield
+
+
+@contextmanager
+def operator_by_operator() -> Iterator[None]:
+    """Within the block torch runs no encoder layer as one kernel (its fast path), of which a counter sees nothing."""
+    fast = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fast)
 
 
 def _run_inference(
@@ -193,21 +205,19 @@ def _trace(model: nn.Module, path: Path, shape: tuple[int, int]) -> tuple[list[P
     backbone = getattr(model, "backbone", model)
     image = torch.zeros(1, image_channels(backbone), *shape, device=next(model.parameters()).device)
     modes = [(child, child.training) for child in model.modules()]
-    fast, used = torch.backends.mha.get_fastpath_enabled(), _Used()
+    used = _Used()
     counter = FlopCounterMode(display=False, custom_mapping=_fused_attention())
     account = _Account(counter)
     try:
         model.eval()
-        torch.backends.mha.set_fastpath_enabled(False)  # one kernel for a whole layer, which no counter knows
         with ExitStack() as stack:
             for name, part in _part_modules(model):
                 for module in part.modules():
                     stack.enter_context(replaced(module, "forward", account.watch(name, module)))
             stack.enter_context(used)
-            with counter, torch.no_grad():
+            with operator_by_operator(), counter, torch.no_grad():
                 path(image)
     finally:
-        torch.backends.mha.set_fastpath_enabled(fast)
         for child, mode in modes:
             child.training = mode
     rest = counter.get_total_flops() // 2 - sum(account.macs.values())

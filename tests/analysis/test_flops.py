@@ -47,6 +47,16 @@ def test_softmax_attention():
     assert count_macs(SoftmaxAttention(C, H), torch.empty(1, N, C)) == 3 * N * C**2 + 2 * N**2 * C + N * C**2
 
 
+@pytest.mark.parametrize("mode", ["train", "eval"])
+def test_torchs_encoder_takes_no_fast_path(mode):
+    """In eval mode nn.TransformerEncoder is one kernel a layer, of which a counter sees nothing."""
+    layer = nn.TransformerEncoderLayer(C, H, dim_feedforward=48, dropout=0.0, batch_first=True)
+    encoder = getattr(nn.TransformerEncoder(layer, 3), mode)()
+    before = torch.backends.mha.get_fastpath_enabled()
+    assert count_macs(encoder, torch.zeros(1, N, C)) == 3 * (4 * N * C**2 + 2 * N**2 * C + 2 * N * C * 48)
+    assert torch.backends.mha.get_fastpath_enabled() == before
+
+
 def test_csan_counts_the_row_mean():
     """As softmax attention, the scores once more for e, and the signal's layers: u, reduce, ka, kv, magk, temp."""
     hidden = 24
