@@ -38,16 +38,22 @@ def load_config(args: argparse.Namespace) -> Config:
     elif cfg.get("work_dir") is None:
         cfg.work_dir = str(Path("work_dirs") / Path(args.config).stem)
     _collate_as_mmpretrain(cfg)
-    without_workers(cfg)
+    settle_workers(cfg)
     return cfg
 
 
-def without_workers(cfg: Config) -> None:
-    """Take out, in place, what torch's DataLoader refuses with ``num_workers=0``: settings of workers there are none of."""
+def settle_workers(cfg: Config) -> None:
+    """Keep the workers of data loaders alive between epochs unless a config says otherwise; without workers drop their settings.
+
+    torch's DataLoader refuses ``persistent_workers=True`` with ``num_workers=0``. So the shipped configs leave it out, and run
+    with any number of workers in every tool.
+    """
     for name in DATALOADERS:
         loaders = cfg.get(name) or []
         for loader in loaders if isinstance(loaders, (list, tuple)) else [loaders]:
-            if not loader.get("num_workers"):
+            if loader.get("num_workers"):
+                loader.setdefault("persistent_workers", True)
+            else:
                 for setting in WORKER_SETTINGS & set(loader):
                     del loader[setting]
 

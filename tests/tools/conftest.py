@@ -18,8 +18,8 @@ CONFIGS = TOOLS.parent / "configs"
 TINY = """
 _base_ = {base!r}
 model = dict({model})
-train_dataloader = dict(batch_size=2, num_workers=0, persistent_workers=False)
-test_dataloader = dict(batch_size=2, num_workers=0, persistent_workers=False)
+train_dataloader = dict(batch_size=2, num_workers=0)
+test_dataloader = dict(batch_size=2, num_workers=0)
 train_cfg = dict(_delete_=True, type='IterBasedTrainLoop', max_iters=2, val_interval=1000)
 val_cfg = None
 val_dataloader = None

@@ -119,6 +119,23 @@ def test_mim_train_and_test_editable(editable, tiny_config, tmp_path):
 
 
 @pytest.mark.slow
+def test_mim_train_without_workers(editable, tiny_config, tmp_path):
+    config = tiny_config(more="train_dataloader.update(persistent_workers=True, prefetch_factor=2)\n")
+    assert_trained(editable(*MIM, "train", "csan_mm", config, "--work-dir", "w"), tmp_path / "w")
+
+
+@pytest.mark.slow
+def test_mim_train_says_why_one_image_is_too_few_for_a_batch_norm(editable, tiny_config):
+    config = tiny_config("segmentation")
+    one = ["--cfg-options", "train_dataloader.batch_size=1"]
+    done = editable(*MIM, "train", "csan_mm", config, "--work-dir", "w", *one)
+    assert done.returncode != 0
+    said = done.stdout + done.stderr
+    assert "error: a batch norm got one value per channel ([1, 16, 1, 1])" in said
+    assert "train_dataloader.batch_size=2 or more" in said
+
+
+@pytest.mark.slow
 @pytest.mark.xfail(strict=True, reason="onedl-mim takes csan_mm-0.1.0.dist-info, first in the record, for the package")
 def test_mim_train_from_wheel(from_wheel, tiny_config, tmp_path):
     assert_trained(from_wheel(*MIM, "train", "csan_mm", tiny_config(), "--work-dir", "w"), tmp_path / "w")

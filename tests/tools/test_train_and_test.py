@@ -241,7 +241,7 @@ def test_one_image_for_a_batch_norm_is_one_sentence(tool, tiny_config):
 
 
 def test_settings_of_workers_without_workers(tool, tiny_config):
-    """The shipped bases keep their workers alive; who takes the workers away need not know that."""
+    """A config that keeps its workers alive; who takes the workers away need not know that."""
     settings = "dict(num_workers=0, persistent_workers=True, prefetch_factor=2)"
     config = tiny_config(more=f"train_dataloader.update({settings})\ntest_dataloader.update({settings})\n")
     trained = tool("train.py", config)

@@ -36,7 +36,6 @@ tta_pipeline = [  # six scales, each also flipped
 train_dataloader = dict(
     batch_size=2,
     num_workers=4,
-    persistent_workers=True,
     sampler=dict(type='InfiniteSampler', shuffle=True),
     dataset=dict(
         type=dataset_type,
@@ -48,7 +47,6 @@ train_dataloader = dict(
 val_dataloader = dict(
     batch_size=1,
     num_workers=4,
-    persistent_workers=True,
     sampler=dict(type='DefaultSampler', shuffle=False),
     dataset=dict(
         type=dataset_type,

@@ -7,7 +7,6 @@ pipeline = [dict(type='LoadImageFromFile'), dict(type='PackInputs')]
 train_dataloader = dict(
     batch_size=32,
     num_workers=1,
-    persistent_workers=True,
     drop_last=True,
     collate_fn=dict(type='default_collate'),
     sampler=dict(type='DefaultSampler', shuffle=True),
@@ -16,7 +15,6 @@ train_dataloader = dict(
 val_dataloader = dict(
     batch_size=32,
     num_workers=1,
-    persistent_workers=True,
     collate_fn=dict(type='default_collate'),
     sampler=dict(type='DefaultSampler', shuffle=False),
     dataset=dict(type=dataset_type, classes=classes, data_root=data_root, data_prefix='val', pipeline=pipeline),

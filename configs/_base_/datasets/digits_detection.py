@@ -32,7 +32,6 @@ test_pipeline = [
 train_dataloader = dict(
     batch_size=8,
     num_workers=1,
-    persistent_workers=True,
     drop_last=True,
     sampler=dict(type='DefaultSampler', shuffle=True),
     dataset=dict(
@@ -47,7 +46,6 @@ train_dataloader = dict(
 val_dataloader = dict(
     batch_size=8,
     num_workers=1,
-    persistent_workers=True,
     drop_last=False,
     sampler=dict(type='DefaultSampler', shuffle=False),
     dataset=dict(

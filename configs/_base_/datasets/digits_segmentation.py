@@ -31,7 +31,6 @@ test_pipeline = [
 train_dataloader = dict(
     batch_size=8,
     num_workers=1,
-    persistent_workers=True,
     sampler=dict(type='InfiniteSampler', shuffle=True),
     dataset=dict(
         type=dataset_type,
@@ -44,7 +43,6 @@ train_dataloader = dict(
 val_dataloader = dict(
     batch_size=8,
     num_workers=1,
-    persistent_workers=True,
     sampler=dict(type='DefaultSampler', shuffle=False),
     dataset=dict(
         type=dataset_type,

@@ -38,7 +38,6 @@ test_pipeline = [
 train_dataloader = dict(
     batch_size=256,
     num_workers=8,
-    persistent_workers=True,
     collate_fn=dict(type='default_collate'),
     sampler=dict(type='RepeatAugSampler', num_repeats=3, shuffle=True),
     dataset=dict(type=dataset_type, data_root=data_root, split='train', pipeline=train_pipeline),
@@ -46,7 +45,6 @@ train_dataloader = dict(
 val_dataloader = dict(
     batch_size=256,
     num_workers=8,
-    persistent_workers=True,
     collate_fn=dict(type='default_collate'),
     sampler=dict(type='DefaultSampler', shuffle=False),
     dataset=dict(type=dataset_type, data_root=data_root, split='val', pipeline=test_pipeline),
