@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from csan_mm.checkpoint.files import replacing
+from csan_mm.analysis.pictures import save_figure
 from csan_mm.common.errors import ArgumentError
 from csan_mm.mixers.cbsa import CBSA
 from csan_mm.mixers.subspace import SubspaceMixer
@@ -129,6 +129,4 @@ def draw(named: dict[str, dict[str, list[float]]], path: Path) -> None:
         panel.locator_params(axis="x", integer=True)
         panel.grid(alpha=0.3)
         panel.legend()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as temporary:
-        figure.savefig(temporary, format=path.suffix.removeprefix("."), dpi=120)
+    save_figure(figure, path)

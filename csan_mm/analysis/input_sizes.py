@@ -22,7 +22,7 @@ from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.benchmark import Timer
 
-from csan_mm.checkpoint.files import replacing
+from csan_mm.analysis.pictures import save_figure
 
 SIZES = (224, 448, 672, 896, 1120, 1248)
 
@@ -207,9 +207,7 @@ def draw(points: Sequence[Point], path: Path, title: str) -> None:
         panel.grid(alpha=0.3)
         panel.legend()
     figure.suptitle(title)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as temporary:
-        figure.savefig(temporary, format=path.suffix.removeprefix("."), dpi=120)
+    save_figure(figure, path)
 
 
 def _rise_of_resident_memory(task: Task) -> int:

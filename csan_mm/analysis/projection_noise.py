@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from csan_mm.checkpoint.files import replacing
+from csan_mm.analysis.pictures import save_figure
 from csan_mm.common.checks import check_choice
 from csan_mm.common.errors import ArgumentError
 from csan_mm.mixers.base import TokenMixer
@@ -156,6 +156,4 @@ def draw(points: Sequence[NoisePoint], path: Path, ylabel: str) -> None:
     panel.set(xlabel="variance of the noise on the projection", ylabel=ylabel, ylim=(0, None))
     panel.grid(alpha=0.3)
     panel.legend()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as temporary:
-        figure.savefig(temporary, format=path.suffix.removeprefix("."), dpi=120)
+    save_figure(figure, path)

@@ -29,6 +29,7 @@ COMMANDS: dict[str, str | None] = {
     "digits": "dataset_tools/make_digits.py",
     "models": None,
     "configs": None,
+    "diagnose": None,
     "completion": None,
 }
 
