@@ -75,7 +75,7 @@ def read_pictures(images: Sequence[str] | None, most: int, shape: Sequence[int])
     if min(shape) < 1 or most < 1:
         raise UserError(f"--shape {shape[0]} {shape[1]}, --num-images {most}: take numbers from 1 up")
     arrays = _sample_photographs() if images is None else _own_pictures(images, most)
-    tensors = [torch.from_numpy(np.ascontiguousarray(array)).permute(2, 0, 1).float() for array in arrays[:most]]
+    tensors = [torch.from_numpy(array.copy()).permute(2, 0, 1).float() for array in arrays[:most]]
     return [resize(tensor, list(shape), antialias=True) for tensor in tensors]
 
 
