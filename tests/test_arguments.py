@@ -88,7 +88,9 @@ WRONG: dict[str, st.SearchStrategy] = {
         NO_FLAG,
     ),
     **dict.fromkeys(("legacy_pooling", "contraction", "align_corners", "rotary", "rotary_in_z"), NO_FLAG),
-    **dict.fromkeys(("gate", "local_enhancement", "use_beta", "use_gamma", "learnable", "pooled_mu"), NO_FLAG),
+    **dict.fromkeys(
+        ("gate", "local_enhancement", "use_beta", "use_gamma", "learnable", "pooled_mu", "unit_queries"), NO_FLAG
+    ),
     "img_size": st.sampled_from([0, -1, (1, 2, 3), (4,), (0, 3), "224", None, 1.5, True, {}]),
     "out_indices": st.sampled_from([9, -9, (0, 0), (), "0", None, 0.5, (0.5,), True]),
     "frozen_stages": st.sampled_from([-2, 9, 0.5, "1", None, True]),
@@ -98,6 +100,7 @@ WRONG: dict[str, st.SearchStrategy] = {
     **dict.fromkeys(("kappa", "granularity", "ffn", "version", "out_type"), NO_NAME),
     **dict.fromkeys(("linear_strategy", "conv_strategy", "kernel", "representatives"), NO_NAME),
     "mixer": NO_NAME | st.sampled_from([{"rep_grid": 3}, {"type": "nonsense"}, {"type": "csan", "nonsense": 1}]),
+    "mala": st.sampled_from([3, "relu", [], {"type": "linear"}, {"nonsense": 1}]),
     "attention": NO_NAME | st.sampled_from([("mala",), {"type": "nonsense"}, ("mala", 5)]),
     "arch": st.sampled_from(["nonsense", 5, None, {}, {"embed_dims": 16}, ["tiny"], {**BLOCKS, "depths": ()}]),
     "dynamic": st.sampled_from([0, -1, True, 1.5, (9,), (0, 0), "2", None]),
@@ -128,6 +131,9 @@ RIGHT: dict[str, list[Any]] = {
     "window_size": [None, 4],
     "inner_dims": [None, 32],
     "heads": [None, 4],
+    "unit_queries": [True],
+    "ffn": ["attention"],
+    "mala": [{"use_beta": False}, {"learnable": True, "kernel": "exp"}],
     "bend": [1, 0.5],
     "u_reduction": [2, 8],
     "z_reduction": [1, 4],

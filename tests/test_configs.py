@@ -56,9 +56,16 @@ BACKBONES = {
     "mavit-s": {4: 24_040_896, 3: 24_040_768, 1: 24_038_848},
     "mavit-b": {4: 46_691_296, 3: 46_691_104, 1: 46_688_928},
     "mavit-l": {4: 93_561_760, 3: 93_561_568, 1: 93_559_008},
-    # DeiT-T, Swin-T and Swin-S as they are published, without head and position bias tables; a gate (C^2 + C), a 5x5 convolution
-    # (26 C) in each block.
-    "vit-mala-t": {1: 5_524_416 + 12 * (192 * 193 + 192 * 26)},
+    # The ablations have its parameters; learned beta and gamma are one number per head of its four MALA blocks each.
+    **{f"mavit-{kind}-t": {1: 13_345_408} for kind in ("no-beta", "no-gamma", "relu", "exp")},
+    "mavit-learnable-t": {1: 13_345_408 + 2 * (2 * 1 + 2 * 2)},
+    # DeiT as it is published, without head.
+    **{f"deit-{kind}t": {1: 5_524_416} for kind in ("", "unit-queries-", "linear-")},
+    "deit-s": {1: 21_665_664},
+    # DeiT-T and DeiT-S, and Swin-T and Swin-S as they are published, without head and position bias tables; a gate (C^2 + C) and a
+    # 5x5 convolution (26 C) in each block, in DeiT also a 3x3 one of the hidden width (10 4C).
+    "vit-mala-t": {1: 5_524_416 + 12 * (192 * 193 + 192 * 26 + 10 * 768)},
+    "vit-mala-s": {1: 21_665_664 + 12 * (384 * 385 + 384 * 26 + 10 * 1536)},
     "swin-mala-t": {1: 29_771_808},
     "swin-mala-s": {1: 52_959_264},
     # WeightFormer: the paper's count without its classifier; for UPerNet also three output norms (2 C each) and the pyramid:

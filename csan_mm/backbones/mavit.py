@@ -4,8 +4,9 @@ Maps are (B, H, W, C) inside; a convolution sees them as (B, C, H, W) in channel
 h heads of width d = C / h, N = H W tokens. Parameter names and shapes are those of the official checkpoints.
 """
 
+import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -241,6 +242,8 @@ class MAViT(DenseBackbone):
         attention: Kind of attention: one for all stages, or one entry per stage. An entry is a kind or a sequence with one
             kind per block. A kind is 'mala', 'linear', 'softmax', or a dict with that name as ``type`` and the options of
             :class:`MALAOperator` or :class:`LinearOperator`. Default: ('mala', 'mala', 'softmax', 'softmax').
+        mala: Options of :class:`MALAOperator` for every block of kind 'mala' that does not set them itself, the others stay as
+            they are: ``dict(use_beta=False)`` is the paper's row "no beta". Default: None.
         in_channels: Channels of the image. Default: 3.
         mlp_ratio: Width of the FFN over that of its stage. Default: 3.5.
         conv_norm_cfg: The norms behind the convolutions of the stem and between stages: BN, SyncBN, with or without
@@ -261,6 +264,7 @@ class MAViT(DenseBackbone):
         self,
         arch: str | dict[str, Any] = "tiny",
         attention: str | dict[str, Any] | Sequence[Any] = ("mala", "mala", "softmax", "softmax"),
+        mala: dict[str, Any] | None = None,
         in_channels: int = 3,
         mlp_ratio: float = 3.5,
         conv_norm_cfg: dict[str, Any] = {"type": "BN"},  # noqa: B006 (plain data for configs, never changed)
@@ -275,7 +279,7 @@ class MAViT(DenseBackbone):
         check_arguments(locals())
         dims = resolve_dims(arch)
         widths, depths, heads = dims["embed_dims"], dims["depths"], dims["num_heads"]
-        operators = resolve_attention(attention, depths)
+        operators = with_mala(resolve_attention(attention, depths), mala)
         strides = [4 * 2**i for i in range(len(depths))]
         super().__init__(widths, strides, depths, out_indices, frozen_stages, norm_eval, with_cp, norm_cfg, init_cfg)
         self.patch_embed = ConvStem(in_channels, widths[0], conv_norm_cfg)
@@ -403,6 +407,35 @@ def resolve_attention(
     return [[_operator(kind) for kind in kinds] for kinds in blocks]
 
 
+def with_mala(operators: list[list[dict[str, Any]]], mala: dict[str, Any] | None) -> list[list[dict[str, Any]]]:
+    """The operators of all blocks, those of kind 'mala' with these options where they do not set them themselves.
+
+    Raises:
+        ValueError: No dict of such options, or no such block.
+    """
+    if mala is None:
+        return operators
+    if not isinstance(mala, Mapping) or "type" in mala:
+        raise ArgumentError(f"mala={mala!r} is no dict of options: take for instance dict(use_beta=False)")
+    _check_options("mala", "mala", mala)
+    if not any(operator["type"] == "mala" for blocks in operators for operator in blocks):
+        raise ArgumentError(f"mala={dict(mala)!r} has no block to act on: attention= names no 'mala'")
+    return [
+        [{**mala, **operator} if operator["type"] == "mala" else operator for operator in blocks]
+        for blocks in operators
+    ]
+
+
+def _check_options(name: str, kind: str, options: Iterable[str]) -> None:
+    known = [
+        option for option in inspect.signature(OPERATORS[kind]).parameters if option not in ("num_heads", "head_dims")
+    ]
+    if unknown := sorted(set(options) - set(known)):
+        raise ArgumentError(
+            f"{name}: {kind!r} has no option {', '.join(unknown)}: it takes {', '.join(known) or 'none'}"
+        )
+
+
 def _operator(kind: str | dict[str, Any]) -> dict[str, Any]:
     if not isinstance(kind, str | dict):
         raise ArgumentError(
@@ -410,4 +443,5 @@ def _operator(kind: str | dict[str, Any]) -> dict[str, Any]:
         )
     operator = {"type": kind} if isinstance(kind, str) else dict(kind)
     check_choice("attention", operator.get("type"), tuple(OPERATORS))
+    _check_options("attention", operator["type"], set(operator) - {"type"})
     return operator

@@ -16,7 +16,7 @@ from csan_mm.backbones.isotropic import IsotropicBackbone, refit_positions, resi
 from csan_mm.common.arguments import check_arguments
 from csan_mm.common.checks import check_choice, check_int, check_size
 from csan_mm.common.errors import ArgumentError, CheckpointError
-from csan_mm.layers.mlp import Mlp
+from csan_mm.layers.mlp import ConvMlp, Mlp
 from csan_mm.layers.padding import cells
 from csan_mm.layers.patches import PatchEmbed
 from csan_mm.layers.windows import WindowGrid
@@ -34,6 +34,9 @@ ARCHS = {
     "large": {"embed_dims": 1024, "depth": 24, "num_heads": 16},
 }
 
+#: Feed-forward networks by their names.
+MLPS = {"mlp": Mlp, "conv-mlp": ConvMlp}
+
 
 class ViTBlock(nn.Module):
     """x += drop(ls(attn(norm1(x)))); x += drop(ls(mlp(norm2(x)))); (B, N, C) -> (B, N, C).
@@ -42,7 +45,7 @@ class ViTBlock(nn.Module):
         embed_dims: C.
         drop_path: Stochastic depth rate of both branches.
         mixer: Options of :func:`build_mixer`.
-        ffn: 'mlp' or 'attention' (a second attention in its place).
+        ffn: See :class:`ViTCSaN`.
         ffn_ratio: Width of the MLP, or within the second attention, over C.
         window_size: Side of the windows the attention stays in; 0: it is global.
         layer_scale: Start of LayerScale's gains; ``None``: no LayerScale.
@@ -65,7 +68,7 @@ class ViTBlock(nn.Module):
         self.norm2 = nn.LayerNorm(embed_dims, eps=NORM_EPS)
         wide = widened(mixer, embed_dims, ffn_ratio)
         self.attn2 = build_mixer(embed_dims=embed_dims, **wide) if ffn == "attention" else None
-        self.mlp = Mlp(embed_dims, int(ffn_ratio * embed_dims)) if ffn == "mlp" else None
+        self.mlp = MLPS[ffn](embed_dims, int(ffn_ratio * embed_dims)) if ffn in MLPS else None
         self.ls1 = LayerScale(embed_dims, layer_scale) if layer_scale is not None else nn.Identity()
         self.ls2 = LayerScale(embed_dims, layer_scale) if layer_scale is not None else nn.Identity()
         self.drop_path1, self.drop_path2 = DropPath(drop_path), DropPath(drop_path)
@@ -73,9 +76,13 @@ class ViTBlock(nn.Module):
     def forward(self, x: Tensor, grid: tuple[int, int]) -> Tensor:
         """Run the block on tokens whose patches form ``grid``."""
         x = x + self.drop_path1(self.ls1(self.attend(self.attn, self.norm1(x), grid)))
-        y = self.norm2(x)
-        y = self.mlp(y) if self.mlp is not None else self.attend(self.attn2, y, grid)
-        return x + self.drop_path2(self.ls2(y))
+        return x + self.drop_path2(self.ls2(self.feed_forward(self.norm2(x), grid)))
+
+    def feed_forward(self, x: Tensor, grid: tuple[int, int]) -> Tensor:
+        """The MLP, with or without its convolution, or the second attention."""
+        if self.mlp is None:
+            return self.attend(self.attn2, x, grid)
+        return self.mlp(x, grid) if isinstance(self.mlp, ConvMlp) else self.mlp(x)
 
     def attend(self, attn: nn.Module, x: Tensor, grid: tuple[int, int]) -> Tensor:
         """Attention over all tokens, or within windows of the patches; incomplete windows are filled with zeros."""
@@ -97,10 +104,11 @@ class ViTCSaN(IsotropicBackbone):
     Args:
         arch: 'tiny', 'small', 'base-slim', 'base', 'large', or a dict with ``embed_dims``, ``depth``, ``num_heads``.
             Default: 'base'.
-        mixer: See :class:`SwinCSaN`, like ``kappa``, ``granularity`` and ``ffn``. Default: 'csan'.
+        mixer: See :class:`SwinCSaN`, like ``kappa`` and ``granularity``. Default: 'csan'.
         kappa: Default: 'unbounded'.
         granularity: Default: 'unit'.
-        ffn: Default: 'mlp'.
+        ffn: 'mlp', 'attention' (a second attention in its place) or 'conv-mlp', MAViT's with a depth-wise 3x3 convolution
+            between the layers (:class:`ConvMlp`). Default: 'mlp'.
         heads: Number of heads. Default: None, as ``arch`` has it.
         img_size: Side, or (H, W), of the images the position embedding is learned at. Default: 224.
         patch_size: Default: 16.
@@ -163,7 +171,7 @@ class ViTCSaN(IsotropicBackbone):
         check_arguments(locals())
         dims = with_heads(resolve_arch(arch, ARCHS), heads)
         width, depth = dims["embed_dims"], dims["depth"]
-        check_choice("ffn", ffn, ("mlp", "attention"))
+        check_choice("ffn", ffn, ("attention", *MLPS))
         if out_type == "cls_token" and not with_cls_token:
             raise ArgumentError("out_type='cls_token' needs with_cls_token=True: or take 'avg_featmap'")
         num_prefix = int(with_cls_token) + num_registers
@@ -194,7 +202,7 @@ class ViTCSaN(IsotropicBackbone):
         self.pos_embed = nn.Parameter(trunc_normal_(torch.zeros(1, rows, width), std=0.02))
         options = {"mixer": mixer, "kappa": kappa, "granularity": granularity, "num_heads": dims["num_heads"]}
         options |= {"qkv_bias": qkv_bias, **({"qk_norm": True} if qk_norm else {})}
-        ffn_ratio = mlp_ratio if ffn == "mlp" else attention_ratio
+        ffn_ratio = mlp_ratio if ffn in MLPS else attention_ratio
         rates = drop_path_rates(drop_path_rate, self.depths)
         windows = [0 if i in global_indices else window_size for i in range(self.num_built)]
         self.blocks = nn.ModuleList(

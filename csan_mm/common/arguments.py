@@ -56,7 +56,17 @@ CHECKS: dict[str, Check] = {
     **dict.fromkeys(("qk_norm", "with_cls_token", "no_embed_class", "final_norm", "norm_eval", "with_cp"), _FLAG),
     **dict.fromkeys(("abs_win_pos_embed", "legacy_pooling", "contraction", "align_corners"), _FLAG),
     **dict.fromkeys(
-        ("gate", "local_enhancement", "rotary", "rotary_in_z", "use_beta", "use_gamma", "learnable", "pooled_mu"),
+        (
+            "gate",
+            "local_enhancement",
+            "rotary",
+            "rotary_in_z",
+            "use_beta",
+            "use_gamma",
+            "learnable",
+            "pooled_mu",
+            "unit_queries",
+        ),
         _FLAG,
     ),
     **dict.fromkeys(("img_size",), check_size),

@@ -1,5 +1,6 @@
 """Depthwise convolution: every channel by itself."""
 
+import torch
 from torch import Tensor, nn
 
 
@@ -23,3 +24,17 @@ class DepthwiseConv2d(nn.Conv2d):
         plain = self.weight.stride() == (k * k, k * k, k, 1)
         weight = self.weight.flatten(1).view_as(self.weight) if plain else self.weight
         return self._conv_forward(x, weight, self.bias)
+
+
+def convolve_tokens(conv: DepthwiseConv2d, x: Tensor, grid: tuple[int, int], num_prefix: int) -> Tensor:
+    """The convolution of tokens (B, N, C) on their grid; tokens in front of the grid's (class, registers) get 0.
+
+    Args:
+        conv: Of C channels.
+        x: ``num_prefix`` tokens, then those of the grid row by row.
+        grid: (H, W).
+        num_prefix: Number of tokens in front, N - H W.
+    """
+    maps = x[:, num_prefix:].unflatten(1, grid).permute(0, 3, 1, 2)
+    y = conv(maps).permute(0, 2, 3, 1).flatten(1, 2).to(x.dtype)
+    return torch.cat([torch.zeros_like(x[:, :num_prefix]), y], dim=1) if num_prefix else y

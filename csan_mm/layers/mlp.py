@@ -1,6 +1,8 @@
-"""The feed-forward network of a transformer block."""
+"""The feed-forward networks of a transformer block."""
 
 from torch import Tensor, nn
+
+from csan_mm.layers.depthwise import DepthwiseConv2d, convolve_tokens
 
 
 class Mlp(nn.Module):
@@ -20,3 +22,23 @@ class Mlp(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """(..., C) -> (..., C)."""
         return self.fc2(self.act(self.fc1(x)))
+
+
+class ConvMlp(Mlp):
+    """fc2(y + dwconv3x3(y)), y = GELU(fc1(x)), on tokens (B, N, C): MAViT's network (arXiv 2507.00698) for a ViT.
+
+    Tokens in front of the grid's have no place, and no convolution: theirs is fc2(y).
+
+    Args:
+        embed_dims: Width C.
+        hidden_dims: Width of y.
+    """
+
+    def __init__(self, embed_dims: int, hidden_dims: int) -> None:
+        super().__init__(embed_dims, hidden_dims)
+        self.dwconv = DepthwiseConv2d(hidden_dims, 3)
+
+    def forward(self, x: Tensor, grid: tuple[int, int]) -> Tensor:
+        """(B, N, C) -> (B, N, C); the last H W tokens form ``grid``."""
+        y = self.act(self.fc1(x))
+        return self.fc2(y + convolve_tokens(self.dwconv, y, grid, x.shape[1] - grid[0] * grid[1]))

@@ -68,6 +68,7 @@ class LinearOperator(nn.Module):
         rotary_in_z: bool = False,
         added_eps: float = 0.0,
     ) -> None:
+        check_arguments(locals())
         super().__init__()
         check_choice("kernel", kernel, tuple(KERNELS))
         self.num_heads = num_heads

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from csan_mm.common.arguments import check_arguments
 from csan_mm.common.errors import ArgumentError
-from csan_mm.layers.depthwise import DepthwiseConv2d
+from csan_mm.layers.depthwise import DepthwiseConv2d, convolve_tokens
 from csan_mm.mixers.base import merge_heads
 from csan_mm.mixers.linear import LinearAttention, LinearOperator, safe_inverse
 from csan_mm.registry import MIXERS
@@ -51,6 +51,7 @@ class MALAOperator(LinearOperator):
         use_gamma: bool = True,
         learnable: bool = False,
     ) -> None:
+        check_arguments(locals())
         super().__init__(num_heads, head_dims, kernel, rotary_in_z)
         if learnable and not (use_beta or use_gamma):
             raise ArgumentError(
@@ -130,12 +131,5 @@ class MALA(LinearAttention):
         """Local enhancement, gate and projection: y, v (B, H, N, d) -> (B, N, C)."""
         y = merge_heads(y)
         if self.lepe is not None:
-            y = y + self.enhance(merge_heads(v), grid)
+            y = y + convolve_tokens(self.lepe, merge_heads(v), grid, self.count_prefix(x, grid))
         return self.proj(y if self.gate is None else y * self.gate(x))
-
-    def enhance(self, v: Tensor, grid: tuple[int, int] | None) -> Tensor:
-        """The convolution of v (B, N, H * d) on its grid; 0 for the tokens in front."""
-        prefix = self.count_prefix(v, grid)
-        maps = v[:, prefix:].unflatten(1, grid).permute(0, 3, 1, 2)
-        local = self.lepe(maps).permute(0, 2, 3, 1).flatten(1, 2)
-        return torch.cat([torch.zeros_like(v[:, :prefix]), local.to(v.dtype)], dim=1) if prefix else local

@@ -61,6 +61,11 @@ BACKBONES = {
     "swin-mala": {**SWIN, "mixer": "mala"},
     "swin-cbsa": {**SWIN, "mixer": {"type": "cbsa", "rep_grid": 3}},
     "swin-mssa": {**SWIN, "mixer": "mssa"},
+    "vit-mala": {
+        **VIT,
+        "mixer": {"type": "mala", "gate": True, "local_enhancement": True},
+        "ffn": "conv-mlp",
+    },
     "vit-cbsa": {**VIT, "mixer": "cbsa"},
     "vit-tssa": {**VIT, "mixer": "tssa", "window_size": 3, "with_cls_token": False},
     "cbt": CBT,

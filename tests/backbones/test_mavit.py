@@ -151,6 +151,20 @@ def test_attention_per_stage_and_block():
     assert options == {"type": "mala", "kernel": "exp", "learnable": True}
 
 
+def test_options_for_the_blocks_of_kind_mala_alone():
+    """As the kind with these options in stages 1 and 2; a kind's own option wins."""
+    plain = mavit(attention=({"type": "mala", "use_beta": False},) * 2 + ("softmax", "softmax"))
+    swept = mavit(mala={"use_beta": False})
+    assert kinds(swept) == kinds(mavit())
+    swept.load_state_dict(plain.state_dict())
+    image = torch.randn(1, 3, 40, 72)
+    for one, other in zip(swept(image), plain(image)):
+        assert torch.equal(one, other)
+    own = mavit(attention=({"type": "mala", "kernel": "exp"}, "mala", "softmax", "linear"), mala={"kernel": "relu"})
+    assert [stage.blocks[0].attn.operator.kernel for stage in own.layers[:2]] == ["exp", "relu"]
+    assert own.layers[3].blocks[0].attn.operator.kernel == "elu+1"
+
+
 def test_all_kinds_have_the_same_parameters():
     states = [mavit(attention=kind).state_dict() for kind in ("mala", "linear", "softmax")]
     assert states[0].keys() == states[1].keys() == states[2].keys()
@@ -223,6 +237,11 @@ def test_a_whole_model_in_bfloat16_is_near():
         ({"attention": ("mala", "mala")}, "has 2 entries for 4 stages"),
         ({"attention": ("mala", ("mala",), "mala", "mala")}, "has 1 kinds for the 2 blocks of stage 1"),
         ({"attention": {"type": "linear", "kernel": "gelu"}}, "kernel='gelu'"),
+        ({"attention": {"type": "softmax", "kernel": "exp"}}, "'softmax' has no option kernel: it takes none"),
+        ({"attention": "softmax", "mala": {"use_beta": False}}, "mala=.* has no block to act on"),
+        ({"mala": {"beta": False}}, "mala: 'mala' has no option beta: it takes kernel, rotary_in_z, use_beta"),
+        ({"mala": {"use_beta": "no"}}, "use_beta='no'"),
+        ({"mala": {"kernel": "gelu"}}, "kernel='gelu'"),
         ({"out_indices": (4,)}, r"out_indices=\(4,\)"),
         ({"frozen_stages": 5}, "frozen_stages=5"),
     ],

@@ -24,6 +24,7 @@ SLOW = {
     },
     "hiera-csan": {"type": "csan_mm.HieraCSaN", "arch": {"embed_dims": 16, "depths": (1, 2, 2, 1), "num_heads": 1}},
     "vit-windowed": {**VIT, "with_cls_token": False, "window_size": 3},
+    "vit-mala": {**VIT, "mixer": {"type": "mala", "gate": True, "local_enhancement": True}, "ffn": "conv-mlp"},
     "mavit": {
         "type": "csan_mm.MAViT",
         "arch": {"embed_dims": (16, 16, 32, 32), "depths": (1, 1, 1, 1), "num_heads": (1, 1, 2, 2)},

@@ -213,16 +213,17 @@ def test_with_gate_and_local_enhancement_it_is_the_attention_of_mavit(prefix):
 
 
 @pytest.mark.parametrize(
-    ("options", "count"),
+    ("options", "ffn", "count"),
     [
-        ({}, 5_717_416),
-        ({"gate": True}, 6_162_088),
-        ({"local_enhancement": True}, 5_777_320),
-        ({"gate": True, "local_enhancement": True}, 6_221_992),
+        ({}, "mlp", 5_717_416),
+        ({"gate": True}, "mlp", 6_162_088),
+        ({"local_enhancement": True}, "mlp", 5_777_320),
+        ({"gate": True, "local_enhancement": True}, "mlp", 6_221_992),
+        ({"gate": True, "local_enhancement": True}, "conv-mlp", 6_314_152),  # the paper's 6.3 M
     ],
     ids=str,
 )
-def test_parameters_of_deit_t_with_a_classifier(options, count):
+def test_parameters_of_deit_t_with_a_classifier(options, ffn, count):
     with torch.device("meta"):
-        backbone = ViTCSaN("tiny", mixer={"type": "mala", **options}, out_type="cls_token")
+        backbone = ViTCSaN("tiny", mixer={"type": "mala", **options}, ffn=ffn, out_type="cls_token")
     assert sum(p.numel() for p in backbone.parameters()) + 193_000 == count
