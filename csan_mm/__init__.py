@@ -27,6 +27,7 @@ if not _answers_at_once():
     _serve_package_configs()
 
     from csan_mm import backbones, checkpoint, engine, necks
+    from csan_mm.own_data import new_config
     from csan_mm.zoo import get_backbone, list_models
 
-__all__ = ["__version__", "backbones", "checkpoint", "engine", "get_backbone", "list_models", "necks"]
+__all__ = ["__version__", "backbones", "checkpoint", "engine", "get_backbone", "list_models", "necks", "new_config"]

@@ -18,6 +18,7 @@ COMMANDS: dict[str, str | None] = {
     "train": "train.py",
     "test": "test.py",
     "infer": "infer.py",
+    "new-config": None,
     "preflight": None,
     "doctor": None,
     "run": None,

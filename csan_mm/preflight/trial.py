@@ -163,13 +163,21 @@ def _once(dataset: dict) -> None:
 
 
 def _with_small_pictures(pipeline: list[dict], split: str) -> list[dict]:
-    """The pipeline, all of it, and before its end a Resize; in evaluation before the ground truth is loaded, as there."""
+    """The pipeline with small pictures: in training a Resize before its end.
+
+    In evaluation its own Resize gets the small scale: a second one would overwrite the factor by which boxes go back to the
+    original picture. Where there is none, one stands before the ground truth is loaded, as there.
+    """
     names = [str(step.get("type", "")).rpartition(".")[2] for step in pipeline]
     pack = next((place for place, name in enumerate(names) if name in ("PackDetInputs", "PackSegInputs")), None)
     if pack is None:
         return pipeline
+    small = {"type": "Resize", "scale": (_SIDE, _SIDE), "keep_ratio": True}
+    if split == "train":
+        return [*pipeline[:pack], small, *pipeline[pack:]]
     resized = [place for place, name in enumerate(names) if "Resize" in name]
-    place = pack if split == "train" else max(resized, default=-1) + 1
-    if not place:
+    if not resized:
         return pipeline
-    return [*pipeline[:place], {"type": "Resize", "scale": (_SIDE, _SIDE), "keep_ratio": True}, *pipeline[place:]]
+    last = resized[-1]
+    own = names[last] == "Resize" and len(resized) == 1
+    return [*pipeline[:last], *([] if own else [pipeline[last]]), small, *pipeline[last + 1 :]]

@@ -11,7 +11,7 @@ from csan_mm.common.findings import Finding, Severity
 from csan_mm.datasets import DigitsSpec, build_digits
 from csan_mm.preflight.coco import AnnotationFile
 from csan_mm.preflight.command import check_config
-from csan_mm.preflight.trial import trial
+from csan_mm.preflight.trial import _with_small_pictures, trial
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs" / "digits"
 
@@ -71,3 +71,13 @@ def test_good_config_goes_through(detector):
 )
 def test_what_would_stop_the_training(detector, changes, says):
     assert says in only_fault(detector(changes))
+
+
+def test_small_pictures_of_an_evaluation_are_resized_once():
+    """A second Resize would overwrite the factor by which predicted boxes go back to the original picture."""
+    resize = {"type": "Resize", "scale": (1333, 800), "keep_ratio": True}
+    pipeline = [{"type": "LoadImageFromFile"}, resize, {"type": "LoadAnnotations"}, {"type": "PackDetInputs"}]
+    kinds = [step["type"] for step in _with_small_pictures(pipeline, "val")]
+    assert kinds == [step["type"] for step in pipeline]
+    assert _with_small_pictures(pipeline, "val")[1]["scale"] == (256, 256)
+    assert [step["type"] for step in _with_small_pictures(pipeline, "train")].count("Resize") == 2
