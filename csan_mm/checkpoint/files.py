@@ -193,6 +193,10 @@ def replacing(path: Path) -> Iterator[Path]:
         yield temporary
         os.chmod(temporary, 0o666 & ~_umask())  # safetensors writes for the owner alone
         os.replace(temporary, path)
+    except OSError as error:
+        if error.filename in (None, os.fspath(temporary)):  # a write to a full disk names no file at all
+            error.filename = os.fspath(path)
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -1,11 +1,14 @@
 """The border of the command line: what a user can mend is one sentence, everything else keeps its traceback."""
 
+import errno
 import json
 import re
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 from csan_mm.common.errors import UserError
 from csan_mm.registry import MODELS
@@ -13,27 +16,55 @@ from csan_mm.registry import MODELS
 #: OpenCV's reader and Pillow's do not say which file they could not decode; these are the names of their errors.
 _DECODERS = ("cv2.error", "PIL.UnidentifiedImageError")
 
+#: No space on the disk, none of the user's share of it, or a file longer than this process may write.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+#: The exit status of what Ctrl-C stopped, as shells have it.
+INTERRUPTED = 128 + signal.SIGINT
+
 
 @contextmanager
-def error_border(config: str, find_bad_image: Callable[[], str | None] | None = None) -> Iterator[None]:
+def error_border(
+    config: str,
+    find_bad_image: Callable[[], str | None] | None = None,
+    how_to_go_on: Callable[[], str | None] | None = None,
+) -> Iterator[None]:
     """Ends the process with ``error: <one sentence>`` on stderr where the cause is known.
 
     Args:
         config: The config's path, for the sentences that point at it.
         find_bad_image: Looks for the file when a decoder did not name it. Default: not looked for.
+        how_to_go_on: What to do after Ctrl-C or a full disk; None from it: another process says it. Default: nothing is said.
 
     Raises:
-        SystemExit: A known cause; its code is 1 (2: wrong usage).
+        SystemExit: A known cause; its code is 1 (2: wrong usage, 130: Ctrl-C).
     """
     try:
         yield
+    except KeyboardInterrupt:
+        end_interrupted(how_to_go_on() if how_to_go_on else "")
     except Exception as error:
         sentence = explain(error, config, find_bad_image)
         if sentence is None:
             raise
+        if is_disk_full(error) and how_to_go_on and (advice := how_to_go_on()):
+            sentence += f"; then {advice}"
         if not getattr(_user_error(error), "told_by_main", False):
             sys.stderr.write(f"error: {sentence}\n")
         raise SystemExit(error.exit_code if isinstance(error, UserError) else 1) from None
+
+
+def end_interrupted(advice: str | None = "") -> NoReturn:
+    """End after Ctrl-C with one line: ``interrupted``, and what to do next where there is something; None: no line."""
+    if advice is not None:
+        start = "\n" if sys.stderr.isatty() else ""  # the terminal shows ^C
+        sys.stderr.write(f"{start}interrupted{': ' if advice else ''}{advice}\n")
+    raise SystemExit(INTERRUPTED) from None
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Whether a file could not be written for want of space."""
+    return isinstance(error, OSError) and error.errno in _FULL
 
 
 def explain(error: Exception, config: str, find_bad_image: Callable[[], str | None] | None = None) -> str | None:
@@ -73,6 +104,9 @@ def explain(error: Exception, config: str, find_bad_image: Callable[[], str | No
     if _is_decoder_error(error):
         path = find_bad_image() if find_bad_image else None
         return _bad_image(path, config) if path else None
+    if is_disk_full(error):
+        what = f"{error.filename} could not" if error.filename else "a file could not"
+        return f"{what} be written ({error.strerror}): free some space; what was there before is unchanged"
     if isinstance(error, FileNotFoundError):
         return _missing_file(error, config)
     if isinstance(error, (PermissionError, IsADirectoryError, NotADirectoryError)) and error.filename:

@@ -49,7 +49,13 @@ def process_group(cfg: Config) -> Iterator[None]:
         _join_on_cpu(cfg, dist_cfg.get("timeout"))
     else:
         init_dist(cfg.launcher, **dist_cfg)
-    yield
+    try:
+        yield
+    except BaseException:
+        # NCCL would wait here for the other processes, which wait for this one; the launcher ends them when this one has.
+        if torch.distributed.get_backend() == "gloo":
+            torch.distributed.destroy_process_group()
+        raise
     torch.distributed.destroy_process_group()
 
 

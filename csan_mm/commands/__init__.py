@@ -6,6 +6,7 @@ answers at once (``mim`` asks for one before each training).
 """
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -121,7 +122,14 @@ def _run(module: ModuleType, prog: str | None, arguments: list[str]) -> int:
     epilog = f"example: {module.EXAMPLE}"
     parser = argparse.ArgumentParser(prog=prog, description=module.HELP, epilog=epilog)
     module.add_arguments(parser)
-    return module.run(parser.parse_args(arguments)) or 0
+    args = parser.parse_args(arguments)
+    try:
+        return module.run(args) or 0
+    except KeyboardInterrupt:
+        if module is load("run"):  # somebody else's script, which behaves as under Python
+            raise
+        sys.stderr.write("interrupted\n")
+        return 128 + signal.SIGINT
 
 
 class _OneParser(argparse.ArgumentParser):

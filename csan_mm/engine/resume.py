@@ -35,13 +35,16 @@ def read_checkpoints_safely(trust: bool = False) -> None:
         CheckpointLoader.register_scheme(prefixes=prefix, loader=loader, force=True)
 
 
-def choose_checkpoint(cfg: Config, resume: str | None, trust: bool = False) -> None:
+def choose_checkpoint(cfg: Config, resume: str | None, trust: bool = False) -> bool:
     """Set ``cfg.resume`` and ``cfg.load_from``, the same in all processes.
 
     Args:
         cfg: The config; its ``work_dir`` is where the checkpoints are looked for.
         resume: A checkpoint's path, 'auto' for the last readable one, or None to do as the config says.
         trust: Unpickle files that cannot be read otherwise. Default: False.
+
+    Returns:
+        Whether a training was to be resumed and there is no checkpoint.
 
     Raises:
         CheckpointError: The named checkpoint does not exist or is damaged, or each one in the work dir is.
@@ -50,12 +53,18 @@ def choose_checkpoint(cfg: Config, resume: str | None, trust: bool = False) -> N
         resume = cfg.get("load_from") or "auto"
     if resume is None:
         cfg.resume = False
-        return
+        return False
     found = _agreed(resume, Path(cfg.work_dir), trust)
     if found is None:
-        print_log(f"no checkpoint in {cfg.work_dir}: training starts from the beginning", logger="current")
+        print_log(describe_no_checkpoint(cfg.work_dir), logger="current", level=logging.WARNING)
     cfg.resume = found is not None
     cfg.load_from = found or cfg.get("load_from")
+    return found is None
+
+
+def describe_no_checkpoint(work_dir: str) -> str:
+    """What resuming does in a work dir without a checkpoint."""
+    return f"no checkpoint to resume from in {work_dir}: training starts from the beginning"
 
 
 def find_resumable(work_dir: Path, trust: bool = False) -> Path | None:
@@ -139,7 +148,10 @@ def _pointed_at(work_dir: Path) -> Path | None:
     pointer = work_dir / POINTER
     if not pointer.is_file():
         return None
-    last = Path(pointer.read_text(encoding="utf-8").strip())
+    text = pointer.read_text(encoding="utf-8").strip()
+    if not text:  # the disk was full, or the process ended, while mmengine alone wrote it
+        return None
+    last = Path(text)
     moved = work_dir / last.name
     return moved if moved.is_file() or not last.parent.is_dir() else last
 
