@@ -9,6 +9,7 @@ from mmengine.runner import Runner
 from mmengine.visualization import Visualizer
 
 from csan_mm.checkpoint.fetch import require_checkpoint
+from csan_mm.cli.console import short_console
 from csan_mm.cli.data import find_bad_image, require_data
 from csan_mm.cli.errors import error_border
 from csan_mm.cli.launch import process_group
@@ -26,13 +27,13 @@ def run(args: argparse.Namespace) -> None:
 
     Args:
         args: What tools/test.py parsed: ``config``, ``checkpoint``, ``work_dir``, ``out``, ``show_dir``, ``tta``,
-            ``trust``, ``cfg_options``, ``launcher``.
+            ``trust``, ``cfg_options``, ``launcher``, ``verbose``.
 
     Raises:
         SystemExit: With one sentence on stderr, where a user can mend the cause.
     """
     cfg: Config | None = None
-    with error_border(args.config, lambda: find_bad_image(cfg)):
+    with short_console(args.verbose), error_border(args.config, lambda: find_bad_image(cfg)):
         cfg = load_config(args)
         _require_test_settings(cfg, args)
         cfg.load_from, cfg.resume = args.checkpoint, False

@@ -11,10 +11,12 @@ from mmengine.registry import RUNNERS
 from mmengine.runner import Runner
 
 from csan_mm.cli.batch import describe_batch, describe_position, scale_by_effective_batch, scale_learning_rate
+from csan_mm.cli.console import short_console
 from csan_mm.cli.data import find_bad_image, require_data
 from csan_mm.cli.errors import error_border
 from csan_mm.cli.go_on import how_to_go_on
 from csan_mm.cli.launch import process_group
+from csan_mm.cli.overview import OverviewHook
 from csan_mm.cli.recipe import describe_foreign_recipe
 from csan_mm.common.config import load_config, require_writable
 from csan_mm.common.config_types import type_name
@@ -32,14 +34,15 @@ def run(args: argparse.Namespace) -> None:
 
     Args:
         args: What tools/train.py parsed: ``config``, ``work_dir``, ``amp``, ``resume`` (None, 'auto' or a path),
-            ``auto_scale_lr``, ``trust``, ``cfg_options``, ``launcher``.
+            ``auto_scale_lr``, ``trust``, ``cfg_options``, ``launcher``, ``verbose``.
 
     Raises:
         SystemExit: With one sentence on stderr, where a user can mend the cause; nothing was written then.
     """
     cfg: Config | None = None
     threads = CPUThreadsHook()  # before the config's own code may set torch's threads
-    with error_border(args.config, lambda: find_bad_image(cfg), lambda: _advice(cfg, args.resume)):
+    border = error_border(args.config, lambda: find_bad_image(cfg), lambda: _advice(cfg, args.resume))
+    with short_console(args.verbose), border:
         cfg = load_config(args)
         require_writable(Path(cfg.work_dir), "--work-dir")
         if args.amp:
@@ -63,6 +66,7 @@ def run(args: argparse.Namespace) -> None:
                 runner.register_hook(ResumeRatesHook(), priority="LOWEST")
             runner.register_hook(threads)
             runner.register_hook(SafeSavingHook(), priority="LOWEST")
+            runner.register_hook(OverviewHook(), priority="LOWEST")
             steps = _StepCount(in_vain)
             runner.register_hook(steps, priority="LOWEST")
             runner.train()

@@ -9,10 +9,13 @@ import argparse
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
+
+from csan_mm.common.notices import without_notices
 
 #: Command -> its script below tools/, if it has one.
 COMMANDS: dict[str, str | None] = {
@@ -123,11 +126,12 @@ def _run(module: ModuleType, prog: str | None, arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog=prog, description=module.HELP, epilog=epilog)
     module.add_arguments(parser)
     args = parser.parse_args(arguments)
+    if module is load("run"):  # somebody else's script, which prints and ends as under Python
+        return module.run(args)
     try:
-        return module.run(args) or 0
+        with nullcontext() if getattr(args, "verbose", False) else without_notices():
+            return module.run(args) or 0
     except KeyboardInterrupt:
-        if module is load("run"):  # somebody else's script, which behaves as under Python
-            raise
         sys.stderr.write("interrupted\n")
         return 128 + signal.SIGINT
 

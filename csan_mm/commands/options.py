@@ -29,6 +29,11 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     add_cfg_options(parser)
     add_trust(parser)
     parser.add_argument(
+        "--verbose",
+        action="store_true",
+        help="print all that the log file has: config, environment, hooks, rates by parameter, other packages' notices",
+    )
+    parser.add_argument(
         "--launcher", choices=["none", "pytorch", "slurm", "mpi"], default="none", help="job launcher (default: none)"
     )
     # torch.distributed.launch passes --local-rank, its old versions --local_rank.
