@@ -4,8 +4,11 @@ import difflib
 import os
 from typing import Any
 
+from mmengine.logging import print_log
+
 from csan_mm.backbones import base, cbt, hiera, mavit, swin, vit, weightformer
-from csan_mm.checkpoint.pretrained import Pretrained
+from csan_mm.checkpoint.files import load_file
+from csan_mm.checkpoint.pretrained import Pretrained, detect_source
 from csan_mm.common.errors import ArgumentError
 
 #: Family -> its class and its named variants.
@@ -47,7 +50,8 @@ def get_backbone(
     Args:
         name: One of :func:`list_models`.
         pretrained: Weight file to load; nothing is downloaded. Default: none.
-        source: Layout of that file, one of ``csan_mm.checkpoint.SOURCES``; ``None`` (default): csan_mm's own.
+        source: Layout of that file, one of ``csan_mm.checkpoint.SOURCES``; ``None`` (default): csan_mm's own, or the one that its
+            names are of, which the log says.
         min_match: See :class:`csan_mm.checkpoint.Pretrained`. Default: 0.95.
         trust: Unpickle a file that cannot be read otherwise, which runs the code in it. Default: False.
         **options: Arguments of the backbone's class.
@@ -75,5 +79,14 @@ def get_backbone(
             f"source={source!r} says how a file is laid out, and there is none: give pretrained=PATH too"
         )
     if pretrained is not None:
-        Pretrained(os.fspath(pretrained), source, min_match, trust)(backbone)
+        _load(backbone, Pretrained(os.fspath(pretrained), source, min_match, trust))
     return backbone
+
+
+def _load(backbone: base.DenseBackbone, pretrained: Pretrained) -> None:
+    weights = load_file(pretrained.checkpoint, pretrained.trust)
+    if pretrained.source is None:
+        pretrained.source = detect_source(backbone, weights, pretrained.min_match)
+        if pretrained.source:
+            print_log(f"{pretrained.checkpoint}: its names are those of source={pretrained.source!r}", logger="current")
+    pretrained.load_into(backbone, weights)

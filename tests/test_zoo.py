@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from mmengine.logging import MMLogger
 
 import csan_mm
 from csan_mm.checkpoint import CheckpointError, save_file
@@ -30,6 +31,30 @@ def test_options_reach_the_class_and_weights_the_backbone(tmp_path):
         csan_mm.get_backbone("swin-csan-tiny", source="ms-swin")
     with pytest.raises(CheckpointError, match="does not fit"):
         csan_mm.get_backbone("cbt-small", pretrained=tmp_path / "cbt.safetensors")
+
+
+def test_the_layout_of_a_file_is_told_from_its_names(tmp_path, caplog):
+    """As tools/model_converters/convert.py does it, and the log says which it was; our own files need no word."""
+    plain = csan_mm.backbones.SwinCSaN("tiny-slim", mixer="softmax", out_indices=(3,)).state_dict()
+    file = {name.replace("norm3.", "norm."): value for name, value in plain.items()}
+    torch.save({"model": {**file, "head.fc.weight": torch.zeros(10, 768)}}, tmp_path / "timm.pth")
+    logger = MMLogger.get_current_instance()
+    logger.addHandler(caplog.handler)
+    try:
+        backbone = csan_mm.get_backbone("swin-csan-tiny-slim", pretrained=tmp_path / "timm.pth")
+        said = [record.getMessage() for record in caplog.records]
+        assert f"{tmp_path / 'timm.pth'}: its names are those of source='timm-swin'" in said
+        name = "layers.2.blocks.1.attn.qkv.weight"
+        assert torch.equal(backbone.state_dict()[name], plain[name])
+        save_file(backbone.state_dict(), tmp_path / "own.pth")
+        caplog.clear()
+        csan_mm.get_backbone("swin-csan-tiny-slim", pretrained=tmp_path / "own.pth")
+        assert not any("its names are" in record.getMessage() for record in caplog.records)
+    finally:
+        logger.removeHandler(caplog.handler)
+    torch.save({"conv1.weight": torch.zeros(1)}, tmp_path / "alien.pth")
+    with pytest.raises(CheckpointError, match="does not fit SwinCSaN: 0% of the names match"):
+        csan_mm.get_backbone("swin-csan-tiny-slim", pretrained=tmp_path / "alien.pth")
 
 
 def test_unknown_names_list_the_near_ones():

@@ -29,6 +29,7 @@ class Source:
         may_lack: Regular expressions of our names that such a file need not have.
         head: From that layout to the names of the head in OpenMMLab's models; ``None``: heads are left out.
         head_name: What the model that has this head calls it.
+        is_typical: Whether a state dict has that layout rather than another one that looks alike. Default: ``looks_like``.
     """
 
     convert: Callable[[StateDict], StateDict]
@@ -36,6 +37,7 @@ class Source:
     may_lack: tuple[str, ...] = (OUTPUT_PARTS,)
     head: Callable[[StateDict], StateDict] | None = None
     head_name: str = "head"
+    is_typical: Callable[[StateDict], bool] | None = None
 
 
 _PLAIN = (OUTPUT_PARTS, *swin.CSAN_OWN)
@@ -43,9 +45,9 @@ _VIT = (OUTPUT_PARTS, vit.MEAN_POOLED)
 
 SOURCES: dict[str, Source] = {
     "csan-swin": Source(swin.from_csan, swin.is_csan),
-    # ms-swin first: a guess names the first that fits, and a plain file is most often Microsoft's.
+    # timm's older files are Microsoft's, name for name; either source reads both.
+    "timm-swin": Source(swin.from_plain, swin.is_plain, _PLAIN, is_typical=swin.is_timm),
     "ms-swin": Source(swin.from_plain, swin.is_plain, _PLAIN),
-    "timm-swin": Source(swin.from_plain, swin.is_plain, _PLAIN),
     "mm-swin": Source(swin.from_openmmlab, swin.is_openmmlab, _PLAIN),
     "csan-vit": Source(vit.from_timm, vit.is_csan, _VIT, vit.head_from_timm),
     "timm-vit": Source(vit.from_timm, vit.is_plain, (*_VIT, *vit.CSAN_OWN), vit.head_from_timm),
@@ -114,7 +116,9 @@ def check_source(source: str, part: str = "backbone") -> None:
 def guess_source(state_dict: Mapping[str, Tensor]) -> str | None:
     """The source whose layout a state dict has, or ``None``."""
     state_dict = strip_prefixes(state_dict)
-    return next((name for name, source in SOURCES.items() if source.looks_like(state_dict)), None)
+    return next(
+        (name for name, source in SOURCES.items() if (source.is_typical or source.looks_like)(state_dict)), None
+    )
 
 
 def left_out(weights: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> list[str]:

@@ -9,7 +9,7 @@ from mmengine.model import update_init_info
 from timm.models import adapt_input_conv
 from torch import Tensor, nn
 
-from csan_mm.checkpoint.convert import OUTPUT_PARTS, SOURCES, check_source, convert_state_dict, left_out
+from csan_mm.checkpoint.convert import OUTPUT_PARTS, SOURCES, check_source, convert_state_dict, guess_source, left_out
 from csan_mm.checkpoint.files import CheckpointError, load_file
 from csan_mm.common.checks import check_choice
 from csan_mm.common.errors import ArgumentError
@@ -67,7 +67,10 @@ class Pretrained:
 
     def __call__(self, module: nn.Module) -> None:
         """Load the weights into a backbone."""
-        weights = load_file(self.checkpoint, self.trust)
+        self.load_into(module, load_file(self.checkpoint, self.trust))
+
+    def load_into(self, module: nn.Module, weights: dict[str, Tensor]) -> None:
+        """Load what was read of the file already."""
         state = weights if self.source is None else convert_state_dict(weights, self.source, self.part)
         notes = []
         if hasattr(module, "adapt_state_dict"):
@@ -89,11 +92,28 @@ class Pretrained:
             update_init_info(module, init_info=f"Pretrained from {self.checkpoint}")
 
     def _refusal(self, match: "Match", module: nn.Module, state: dict[str, Tensor]) -> str:
-        guess = module.guess_arch(state) if hasattr(module, "guess_arch") else None
-        return (
-            f"{self.checkpoint} does not fit {type(module).__name__}: {match.ratio:.0%} of the names match, min_match="
-            f"{self.min_match:.0%}; {match.differences()}" + (f"; the file looks like arch={guess}" if guess else "")
-        )
+        hints = [f"{match.ratio:.0%} of the names match, min_match={self.min_match:.0%}", match.differences()]
+        layout = guess_source(state) if self.source is None else None
+        hints += [f"the file has the layout of source={layout!r}: give that source"] if layout else []
+        arch = _other_arch(module, state)
+        hints += [f"the file looks like arch={arch}"] if arch else []
+        return f"{self.checkpoint} does not fit {type(module).__name__}: {'; '.join(hints)}"
+
+
+def detect_source(module: nn.Module, weights: dict[str, Tensor], min_match: float) -> str | None:
+    """The layout of a file whose source nobody gave: ``None`` for this module's own names, or for none that is known."""
+    state = module.adapt_state_dict(weights)[0] if hasattr(module, "adapt_state_dict") else weights
+    own = Match(module, state, (OUTPUT_PARTS,)).ratio >= min_match
+    return None if own else guess_source(weights)
+
+
+def _other_arch(module: nn.Module, state: dict[str, Tensor]) -> str | None:
+    """The variant the file is of, unless it is the module's own; levels that the module does not have are no difference."""
+    if not hasattr(module, "guess_arch"):
+        return None
+    built = {name: value for name, value in state.items() if not name.startswith(tuple(module.unbuilt_prefixes))}
+    same = module.guess_arch(built) == module.guess_arch(module.state_dict())
+    return None if same else module.guess_arch(state)
 
 
 def adapt_stem(module: nn.Module, state: dict[str, Tensor]) -> tuple[dict[str, Tensor], list[str]]:

@@ -35,6 +35,13 @@ def is_plain(state: StateDict) -> bool:
     return "layers.0.blocks.0.attn.relative_position_bias_table" in state and not is_csan(state)
 
 
+def is_timm(state: StateDict) -> bool:
+    """A plain file with the down-sampling at the start of a stage, or timm's name of the head."""
+    later = any(name.startswith("layers.1.downsample.") for name in state)
+    moved = later and not any(name.startswith("layers.0.downsample.") for name in state)
+    return is_plain(state) and (moved or "head.fc.weight" in state)
+
+
 def is_openmmlab(state: StateDict) -> bool:
     """mmdet's and mmpretrain's Swin."""
     return "stages.0.blocks.0.attn.w_msa.qkv.weight" in state

@@ -95,6 +95,14 @@ def test_another_architecture_stops(tmp_path, options, said):
     assert "looks like arch=dict(embed_dims=16, depths=(1, 1, 1, 1)" in str(error.value)
 
 
+@pytest.mark.parametrize("levels", [(0, 1, 2, 3), (0, 1)])
+def test_a_layout_that_was_not_given_is_named_and_no_arch_that_is_the_same(tmp_path, levels):
+    plain_file(tmp_path / "swin.pth")
+    with pytest.raises(CheckpointError, match="has the layout of source='timm-swin': give that source") as error:
+        build(tmp_path / "swin.pth", out_indices=levels)
+    assert "arch=" not in str(error.value)
+
+
 @pytest.mark.parametrize("kappas", [("bounded", "unbounded"), ("unbounded", "bounded")], ids=" to ".join)
 def test_the_other_kappa_stops(tmp_path, kappas):
     save_file(SwinCSaN(ARCH, kappa=kappas[0]).state_dict(), tmp_path / "csan.pth")
