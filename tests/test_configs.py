@@ -62,8 +62,8 @@ BACKBONES = {
     # DeiT as it is published, without head.
     **{f"deit-{kind}t": {1: 5_524_416} for kind in ("", "unit-queries-", "linear-")},
     "deit-s": {1: 21_665_664},
-    # DeiT-T and DeiT-S, and Swin-T and Swin-S as they are published, without head and position bias tables; a gate (C^2 + C) and a
-    # 5x5 convolution (26 C) in each block, in DeiT also a 3x3 one of the hidden width (10 4C).
+    # DeiT-T and DeiT-S, and Swin-T and Swin-S as they are published, without head and position bias tables; a gate (C^2 + C) and
+    # a 5x5 convolution (26 C) in each block, in DeiT also a 3x3 one of the hidden width (10 4C).
     "vit-mala-t": {1: 5_524_416 + 12 * (192 * 193 + 192 * 26 + 10 * 768)},
     "vit-mala-s": {1: 21_665_664 + 12 * (384 * 385 + 384 * 26 + 10 * 1536)},
     "swin-mala-t": {1: 29_771_808},

@@ -61,8 +61,17 @@ def test_ctrl_c_says_how_to_go_on(tiny_config, tmp_path):
     words = [sys.executable, "-m", "csan_mm", "train", config, "--work-dir", "w"]
     environment = dict(os.environ, OMP_NUM_THREADS="1", PYTHONUNBUFFERED="1")
     with subprocess.Popen(
-        words, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        words,
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell starts what runs in its background deaf to Ctrl-C, and the tests may run there.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as run:
+        deadline = threading.Timer(300, run.kill)
+        deadline.start()  # fails, and does not hang, where the signal is not heard
         errors: list[str] = []
         reader = threading.Thread(target=lambda: errors.extend(run.stderr))
         reader.start()
@@ -70,6 +79,7 @@ def test_ctrl_c_says_how_to_go_on(tiny_config, tmp_path):
             if "Iter(train) [    3/" in line:
                 run.send_signal(signal.SIGINT)
         reader.join()
+        deadline.cancel()
     assert run.returncode == 130
     assert "Traceback" not in "".join(errors)
     assert errors[-1] == f"interrupted: go on with `python -m csan_mm train {config} --work-dir w --resume`\n"
