@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from csan_mm.analysis.pictures import save_figure
+from csan_mm.common.arguments import check_arguments
 from csan_mm.common.errors import ArgumentError
 from csan_mm.mixers.cbsa import CBSA
 from csan_mm.mixers.subspace import SubspaceMixer
@@ -62,6 +63,9 @@ class CodingRates:
     """
 
     def __init__(self, model: nn.Module, epsilon: float = EPSILON) -> None:
+        check_arguments(locals())
+        if not isinstance(model, nn.Module):
+            raise ArgumentError(f"model={model!r} is none: take a torch module")
         self.model = model
         self.epsilon = epsilon
         self.mixers = [module for module in model.modules() if isinstance(module, SubspaceMixer)]

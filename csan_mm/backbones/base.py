@@ -6,7 +6,6 @@ from typing import Any
 
 import torch
 from huggingface_hub import PyTorchModelHubMixin
-from mmcv.cnn import build_norm_layer
 from mmengine.model import BaseModule
 from timm.layers import trunc_normal_
 from torch import Tensor, nn
@@ -15,6 +14,7 @@ from torch.utils.checkpoint import checkpoint
 
 from csan_mm.common.checks import is_int
 from csan_mm.common.errors import ArgumentError
+from csan_mm.common.norms import build_norm
 from csan_mm.common.settings import without_init_cfg
 
 #: Short names of variants, as in mmpretrain.
@@ -125,20 +125,6 @@ def drop_path_rates(rate: float, depths: Sequence[int]) -> list[list[float]]:
     last = max(1, sum(depths) - 1)
     first = [sum(depths[:i]) for i in range(len(depths))]
     return [[rate * block / last for block in range(start, start + depth)] for start, depth in zip(first, depths)]
-
-
-def build_norm(name: str, cfg: dict[str, Any], width: int) -> nn.Module:
-    """The norm that the argument ``name`` describes.
-
-    Raises:
-        ArgumentError: There is none of that type, or not with these options.
-    """
-    try:
-        return build_norm_layer(dict(cfg), width)[1]
-    except (KeyError, TypeError, ValueError, AssertionError) as error:
-        raise ArgumentError(
-            f"{name}={cfg!r} is no norm of {width} channels ({error}): take dict(type='LN'), say"
-        ) from error
 
 
 def init_weights_(module: nn.Module) -> None:

@@ -11,11 +11,12 @@ import torch
 from timm.layers import DropPath
 from torch import Tensor, nn
 
-from csan_mm.backbones.base import build_norm, drop_path_rates, resolve_arch
+from csan_mm.backbones.base import drop_path_rates, resolve_arch
 from csan_mm.backbones.isotropic import IsotropicBackbone, refit_positions, resized_positions
 from csan_mm.common.arguments import check_arguments
 from csan_mm.common.checks import check_size
 from csan_mm.common.errors import ArgumentError
+from csan_mm.common.norms import build_norm
 from csan_mm.layers.ista import ISTA
 from csan_mm.layers.padding import cells
 from csan_mm.mixers.build import build_mixer, mixer_options

@@ -14,10 +14,11 @@ from timm.layers import DropPath, trunc_normal_
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from csan_mm.backbones.base import DenseBackbone, build_norm, drop_path_rates, resolve_arch
+from csan_mm.backbones.base import DenseBackbone, drop_path_rates, resolve_arch
 from csan_mm.common.arguments import check_arguments
 from csan_mm.common.checks import check_choice
 from csan_mm.common.errors import ArgumentError
+from csan_mm.common.norms import build_norm
 from csan_mm.layers.depthwise import DepthwiseConv2d
 from csan_mm.layers.rotary import Rotary2D, Rotation, rotate
 from csan_mm.mixers.base import merge_heads

@@ -11,7 +11,8 @@ from torch import Tensor, nn
 
 from csan_mm.checkpoint.convert import OUTPUT_PARTS, SOURCES, check_source, convert_state_dict, guess_source, left_out
 from csan_mm.checkpoint.files import CheckpointError, load_file
-from csan_mm.common.checks import check_choice
+from csan_mm.common.arguments import check_arguments
+from csan_mm.common.checks import check_choice, check_number
 from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.stem import RGB, first_convolution
 from csan_mm.registry import WEIGHT_INITIALIZERS
@@ -48,7 +49,8 @@ class Pretrained:
         trust: bool = False,
         part: str = "backbone",
     ) -> None:
-        if source is not None and source not in SOURCES:
+        check_arguments(locals())
+        if source is not None and not (isinstance(source, str) and source in SOURCES):
             raise ArgumentError(
                 f"source={source!r} is unknown: take one of {', '.join(SOURCES)}, or None for csan_mm's own names"
             )
@@ -57,8 +59,7 @@ class Pretrained:
             if source is None:
                 raise ArgumentError("part='head' needs source=, which says under what names a file keeps its head")
             check_source(source, part)
-        if not 0 <= min_match <= 1:
-            raise ArgumentError(f"min_match={min_match!r} is a share: take a number from 0 to 1")
+        check_number("min_match", min_match, least=0, most=1)
         self.checkpoint = checkpoint
         self.source = source
         self.min_match = min_match

@@ -4,7 +4,16 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from csan_mm.common.checks import check_bool, check_cfg, check_int, check_number, check_size, is_int
+from csan_mm.common.checks import (
+    check_bool,
+    check_cfg,
+    check_int,
+    check_number,
+    check_odd,
+    check_path,
+    check_size,
+    is_int,
+)
 from csan_mm.common.errors import ArgumentError
 
 Check = Callable[[str, Any], Any]
@@ -75,6 +84,21 @@ CHECKS: dict[str, Check] = {
     **dict.fromkeys(("norm_cfg",), check_cfg),
     **dict.fromkeys(("stem_norm_cfg", "conv_norm_cfg"), partial(check_cfg, optional=False)),
     **dict.fromkeys(("init_cfg",), _check_init_cfg),
+    # layers
+    **dict.fromkeys(("hidden_dims", "in_features", "out_features", "rate", "stride"), _COUNT),
+    "kernel_size": check_odd,
+    **dict.fromkeys(("step_size", "epsilon"), _POSITIVE),
+    "threshold": partial(check_number, least=0),
+    "norm_eps": _optional(_POSITIVE),
+    # training and weights
+    **dict.fromkeys(("persistent", "strict", "trust", "by_epoch", "verbose"), _FLAG),
+    "checkpoint": check_path,
+    "start_factor": partial(check_number, least=0, most=1),
+    "eta_min": _optional(partial(check_number, least=0)),
+    "eta_min_ratio": _optional(partial(check_number, least=0, most=1)),
+    **dict.fromkeys(("T_max", "end"), _COUNT),
+    **dict.fromkeys(("warmup", "begin"), partial(check_int, least=0)),
+    "last_step": partial(check_int, least=-1),
 }
 
 

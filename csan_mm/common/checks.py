@@ -1,6 +1,7 @@
 """Checks of arguments, made once at the border: each raises an ArgumentError that names the argument, and returns the value."""
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
@@ -28,14 +29,19 @@ def check_int(name: str, value: Any, least: int, most: int | None = None) -> int
 
 
 def check_number(
-    name: str, value: Any, least: float | None = None, above: float | None = None, below: float | None = None
+    name: str,
+    value: Any,
+    least: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
+    most: float | None = None,
 ) -> float:
-    """A finite number: from ``least``, or above ``above``; below ``below``, where they are given."""
+    """A finite number: from ``least``, or above ``above``; below ``below``, or up to ``most``, where they are given."""
     number = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
     inside = number and (least is None or value >= least) and (above is None or value > above)
-    if not (inside and (below is None or value < below)):
+    if not (inside and (below is None or value < below) and (most is None or value <= most)):
         limits = [f"from {least:g}" if least is not None else "", f"above {above:g}" if above is not None else ""]
-        limits += [f"below {below:g}" if below is not None else ""]
+        limits += [f"below {below:g}" if below is not None else "", f"up to {most:g}" if most is not None else ""]
         wanted = " ".join(["take a number", *filter(None, limits)])
         raise ArgumentError(f"{name}={value!r} cannot be: {wanted}")
     return float(value)
@@ -69,3 +75,15 @@ def check_cfg(name: str, value: Any, optional: bool = True) -> None:
         raise ArgumentError(
             f"{name}={value!r} cannot be built: take a dict with `type`{', or None' if optional else ''}"
         )
+
+
+def check_path(name: str, value: Any) -> None:
+    """The path or address of a file."""
+    if not isinstance(value, (str, os.PathLike)) or not os.fspath(value):
+        raise ArgumentError(f"{name}={value!r} is no file: take its path")
+
+
+def check_odd(name: str, value: Any) -> None:
+    """An odd whole number from 1 up, for a kernel that has a middle."""
+    if check_int(name, value, 1) % 2 == 0:
+        raise ArgumentError(f"{name}={value!r} is even: take an odd number, whose middle cell is the output's")

@@ -94,6 +94,7 @@ class DigitsGenerator:
         spec: The options.
 
     Raises:
+        ValueError: ``spec`` is no DigitsSpec.
         ImportError: If scikit-learn is missing.
 
     Example:
@@ -103,6 +104,8 @@ class DigitsGenerator:
     """
 
     def __init__(self, spec: DigitsSpec) -> None:
+        if not isinstance(spec, DigitsSpec):
+            raise ArgumentError(f"spec={spec!r} is none: take DigitsSpec(...)")
         self.spec = spec
         self.sources = load_sources()
         order = self._rng(_POOL_STREAM).permutation(len(self.sources.labels))

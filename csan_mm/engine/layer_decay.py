@@ -5,6 +5,7 @@ from typing import Any
 from mmengine.logging import print_log
 from torch import nn
 
+from csan_mm.common.checks import check_number
 from csan_mm.common.errors import ArgumentError
 from csan_mm.engine.weight_decay import OptimWrapperConstructor
 from csan_mm.registry import OPTIM_WRAPPER_CONSTRUCTORS
@@ -46,8 +47,7 @@ class LayerDecayOptimWrapperConstructor(OptimWrapperConstructor):
         if len(given) != 1:
             raise ArgumentError(f"paramwise_cfg must have layer_decay_rate, or decay_rate in its place; got {given}")
         self.rate = self.paramwise_cfg[given[0]]
-        if not 0 < self.rate <= 1:
-            raise ArgumentError(f"layer_decay_rate={self.rate!r} is out of range: take one above 0 and up to 1")
+        check_number(f"paramwise_cfg: {given[0]}", self.rate, above=0, most=1)
         if self.base_lr is None:
             raise ArgumentError("layer-wise decay scales the optimizer's lr, and there is none: set optimizer.lr")
 

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from csan_mm.checkpoint import CheckpointError
 from csan_mm.checkpoint.pretrained import Match
+from csan_mm.common.arguments import check_arguments
 from csan_mm.registry import HOOKS
 
 #: Match's list of names that may be missing: none.
@@ -31,6 +32,7 @@ class LoadCheckHook(Hook):
     """
 
     def __init__(self, checkpoint: str, strict: bool = True) -> None:
+        check_arguments(locals())
         self.checkpoint = checkpoint
         self.strict = strict
 

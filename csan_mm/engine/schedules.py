@@ -3,9 +3,11 @@
 import math
 from typing import Any
 
-from mmengine.optim import _ParamScheduler
+from mmengine.optim import BaseOptimWrapper, _ParamScheduler
 from mmengine.optim.scheduler.param_scheduler import INF
+from torch.optim import Optimizer
 
+from csan_mm.common.arguments import check_arguments
 from csan_mm.common.errors import ArgumentError
 from csan_mm.registry import PARAM_SCHEDULERS
 
@@ -27,9 +29,9 @@ class WarmupCosineLR(_ParamScheduler):
         optimizer: Optimizer or optimizer wrapper.
         warmup: Length of the warm-up, in epochs, or iterations with ``by_epoch=False``.
         T_max: Length of the cosine, counted from step 0. Later steps have the floor: timm's cool-down.
-        start_factor: Rate of step 0 divided by lr.
+        start_factor: Rate of step 0 divided by lr, 0 to 1.
         eta_min: Floor of the rate. Default: 0.
-        eta_min_ratio: The floor divided by lr, in the place of ``eta_min``. Default: none.
+        eta_min_ratio: The floor divided by lr, 0 to 1, in the place of ``eta_min``. Default: none.
         begin: First step at which it sets the rate. Default: 0.
         end: Step from which on it leaves the rate alone; mmengine's Runner gives the training's length. Default: none.
         last_step: Last step that was made, for resuming without a state. Default: -1.
@@ -37,7 +39,8 @@ class WarmupCosineLR(_ParamScheduler):
         verbose: Print the rates. Default: False.
 
     Raises:
-        ValueError: ``warmup`` is not within 0 to ``T_max``, or both floors are given.
+        ValueError: ``warmup`` is not within 0 to ``T_max``, ``start_factor`` or ``eta_min_ratio`` not within 0 to 1, both floors
+            are given, or another argument cannot be.
 
     Example:
         >>> param_scheduler = [
@@ -59,13 +62,22 @@ class WarmupCosineLR(_ParamScheduler):
         by_epoch: bool = True,
         verbose: bool = False,
     ) -> None:
-        if not 0 <= warmup <= T_max or T_max == 0:
-            raise ArgumentError(f"warmup={warmup} with T_max={T_max}: take 0 <= warmup <= T_max, and T_max above 0")
+        check_arguments(locals())
+        self._check(optimizer, begin, end)
+        if warmup > T_max:
+            raise ArgumentError(f"warmup={warmup} with T_max={T_max}: take a warmup of at most T_max")
         if eta_min is not None and eta_min_ratio is not None:
             raise ArgumentError(f"eta_min={eta_min} and eta_min_ratio={eta_min_ratio} are two floors: give one of them")
         self.warmup, self.T_max, self.start_factor = warmup, T_max, start_factor
         self.eta_min, self.eta_min_ratio = eta_min or 0.0, eta_min_ratio
         super().__init__(optimizer, "lr", begin=begin, end=end, last_step=last_step, by_epoch=by_epoch, verbose=verbose)
+
+    @staticmethod
+    def _check(optimizer: Any, begin: int, end: int) -> None:
+        if not isinstance(optimizer, (Optimizer, BaseOptimWrapper)):
+            raise ArgumentError(f"optimizer={optimizer!r} is none: take a torch optimizer or mmengine's wrapper of one")
+        if end <= begin:
+            raise ArgumentError(f"end={end} is not behind begin={begin}: take a later one")
 
     @classmethod
     def build_iter_from_epoch(

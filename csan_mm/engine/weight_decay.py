@@ -9,6 +9,7 @@ from mmengine.optim import DefaultOptimWrapperConstructor
 from torch import nn
 from torch.nn.modules.batchnorm import _NormBase
 
+from csan_mm.common.checks import check_bool, check_cfg, check_number
 from csan_mm.common.errors import ArgumentError
 from csan_mm.registry import OPTIM_WRAPPER_CONSTRUCTORS
 
@@ -51,7 +52,7 @@ class OptimWrapperConstructor(DefaultOptimWrapperConstructor):
             ``flat_decay_mult`` and so on. Default: none.
 
     Raises:
-        ValueError: An unknown key.
+        ValueError: An unknown key, a factor that is no number from 0 up, or nothing for it to scale.
 
     Example:
         >>> optim_wrapper = dict(
@@ -66,19 +67,27 @@ class OptimWrapperConstructor(DefaultOptimWrapperConstructor):
     known_keys = MMENGINE_KEYS
 
     def __init__(self, optim_wrapper_cfg: dict[str, Any], paramwise_cfg: dict[str, Any] | None = None) -> None:
+        _check_wrapper(optim_wrapper_cfg)
+        self._check_paramwise({} if paramwise_cfg is None else paramwise_cfg, optim_wrapper_cfg["optimizer"])
         super().__init__(optim_wrapper_cfg, paramwise_cfg)
-        self._check_keys()
         # mmengine makes no groups where there are no options, and no_weight_decay() needs them.
         self.paramwise_cfg = {"bypass_duplicate": False, **self.paramwise_cfg}
 
-    def _check_keys(self) -> None:
-        for key, options in self.paramwise_cfg.get("custom_keys", {}).items():
-            if wrong := sorted(set(options) - {"lr_mult", "decay_mult"}):
-                raise ArgumentError(f"custom_keys[{key!r}] has {', '.join(wrong)}: take lr_mult, decay_mult")
-        if unknown := sorted(set(self.paramwise_cfg) - self.known_keys):
+    def _check_paramwise(self, paramwise_cfg: Any, optimizer: dict[str, Any]) -> None:
+        if not isinstance(paramwise_cfg, dict):
+            raise ArgumentError(f"paramwise_cfg={paramwise_cfg!r} cannot be: take a dict, or None")
+        if unknown := sorted(set(paramwise_cfg) - self.known_keys):
             raise ArgumentError(
                 f"paramwise_cfg has unknown keys {', '.join(unknown)}: take {', '.join(sorted(self.known_keys))}"
             )
+        for key, value in paramwise_cfg.items():
+            if key == "bypass_duplicate":
+                check_bool("paramwise_cfg: bypass_duplicate", value)
+            elif key == "custom_keys":
+                _check_custom_keys(value)
+            elif value is not None:
+                check_number(f"paramwise_cfg: {key}", value, least=0)
+        _check_base_is_given(paramwise_cfg, optimizer)
 
     def add_params(
         self,
@@ -117,6 +126,42 @@ class OptimWrapperConstructor(DefaultOptimWrapperConstructor):
         }
         factors = (self.paramwise_cfg.get(rule) for rule, applies in rules.items() if applies)
         return next((factor for factor in factors if factor is not None), 1.0)
+
+
+def _check_wrapper(optim_wrapper_cfg: Any) -> None:
+    if not isinstance(optim_wrapper_cfg, dict) or "optimizer" not in optim_wrapper_cfg:
+        raise ArgumentError(f"optim_wrapper_cfg={optim_wrapper_cfg!r} cannot be: take a dict with an `optimizer`")
+    optimizer = optim_wrapper_cfg["optimizer"]
+    check_cfg("optim_wrapper_cfg: optimizer", optimizer, optional=False)
+    for name in ("lr", "weight_decay"):
+        if optimizer.get(name) is not None:
+            check_number(f"optim_wrapper_cfg: optimizer.{name}", optimizer[name], least=0)
+
+
+def _check_custom_keys(custom_keys: Any) -> None:
+    name = "paramwise_cfg: custom_keys"
+    if not isinstance(custom_keys, dict):
+        raise ArgumentError(f"{name}={custom_keys!r} cannot be: take a dict, part of a name -> its lr_mult, decay_mult")
+    for key, options in custom_keys.items():
+        if not isinstance(options, dict):
+            raise ArgumentError(f"{name}[{key!r}]={options!r} cannot be: take a dict with lr_mult, decay_mult")
+        if wrong := sorted(set(options) - {"lr_mult", "decay_mult"}):
+            raise ArgumentError(f"{name}[{key!r}] has {', '.join(wrong)}: take lr_mult, decay_mult")
+        for option, value in options.items():
+            check_number(f"{name}[{key!r}].{option}", value, least=0)
+
+
+def _check_base_is_given(paramwise_cfg: dict[str, Any], optimizer: dict[str, Any]) -> None:
+    """mmengine scales no rate or decay but one that is written down."""
+    factors = {key: value for key, value in paramwise_cfg.items() if key.endswith("_mult")}
+    for key, options in paramwise_cfg.get("custom_keys", {}).items():
+        factors |= {f"custom_keys[{key!r}].{option}": value for option, value in options.items()}
+    for key, value in factors.items():
+        base = "lr" if key.endswith("lr_mult") else "weight_decay"
+        if value is not None and optimizer.get(base) is None:
+            raise ArgumentError(
+                f"paramwise_cfg: {key} scales the optimizer's {base}, and there is none: set optimizer.{base}"
+            )
 
 
 def undecayed(model: nn.Module) -> Iterator[str]:

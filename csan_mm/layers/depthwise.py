@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor, nn
 
+from csan_mm.common.arguments import check_arguments
+
 
 class DepthwiseConv2d(nn.Conv2d):
     """A k x k convolution of each channel that keeps the map's size, (B, C, H, W) -> (B, C, H, W).
@@ -13,9 +15,14 @@ class DepthwiseConv2d(nn.Conv2d):
     Args:
         embed_dims: C.
         kernel_size: k, odd.
+
+
+    Raises:
+        ValueError: A width below 1, an even kernel.
     """
 
     def __init__(self, embed_dims: int, kernel_size: int) -> None:
+        check_arguments(locals())
         super().__init__(embed_dims, embed_dims, kernel_size, padding=kernel_size // 2, groups=embed_dims)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -19,6 +19,7 @@ from timm.layers import trunc_normal_
 from torch import Tensor, nn
 from torch.nn.functional import conv2d, normalize, pad
 
+from csan_mm.common.arguments import check_arguments
 from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.dynamic import DynamicLayer, at_least_float32
 from csan_mm.layers.pooling import adaptive_pool
@@ -39,6 +40,7 @@ class DynamicDepthwiseConv(DynamicLayer):
     """
 
     def __init__(self, embed_dims: int, strategy: str = "adaptive", layer_scale: float | None = None) -> None:
+        check_arguments(locals())
         super().__init__(norm_dims=(3, 4), gain_shape=(embed_dims, 1, 1, 1), layer_scale=layer_scale)
         if strategy not in CONV_STRATEGIES:
             raise ArgumentError(f"strategy={strategy!r} is unknown: take one of {', '.join(CONV_STRATEGIES)}")

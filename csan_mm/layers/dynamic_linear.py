@@ -23,6 +23,7 @@ from timm.layers import trunc_normal_
 from torch import Tensor, nn
 from torch.nn.functional import silu
 
+from csan_mm.common.arguments import check_arguments
 from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.dynamic import DynamicLayer, pool_pairs
 
@@ -55,6 +56,7 @@ class DynamicLinear(DynamicLayer):
         rate: int = 4,
         layer_scale: float | None = None,
     ) -> None:
+        check_arguments(locals())
         super().__init__(norm_dims=(1,), gain_shape=(out_features,), layer_scale=layer_scale)
         if strategy not in LINEAR_STRATEGIES:
             raise ArgumentError(f"strategy={strategy!r} is unknown: take one of {', '.join(LINEAR_STRATEGIES)}")

@@ -4,6 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear, relu
 
+from csan_mm.common.arguments import check_arguments
+
 
 class ISTA(nn.Module):
     """y = relu(x + step (D^T x - D^T D x) - step lambda), (..., C) -> (..., C), without a residual.
@@ -16,9 +18,14 @@ class ISTA(nn.Module):
         embed_dims: C.
         step_size: step. Default: 0.1.
         threshold: lambda. Default: 0.1, so that step lambda = 0.01.
+
+
+    Raises:
+        ValueError: A width below 1, a step not above 0, a negative threshold.
     """
 
     def __init__(self, embed_dims: int, step_size: float = 0.1, threshold: float = 0.1) -> None:
+        check_arguments(locals())
         super().__init__()
         self.step_size = step_size
         self.threshold = threshold

@@ -2,6 +2,7 @@
 
 from torch import Tensor, nn
 
+from csan_mm.common.arguments import check_arguments
 from csan_mm.layers.depthwise import DepthwiseConv2d, convolve_tokens
 
 
@@ -11,9 +12,13 @@ class Mlp(nn.Module):
     Args:
         embed_dims: Width C.
         hidden_dims: Width between the layers.
+
+    Raises:
+        ValueError: A width below 1.
     """
 
     def __init__(self, embed_dims: int, hidden_dims: int) -> None:
+        check_arguments(locals())
         super().__init__()
         self.fc1 = nn.Linear(embed_dims, hidden_dims)
         self.act = nn.GELU()
@@ -32,6 +37,9 @@ class ConvMlp(Mlp):
     Args:
         embed_dims: Width C.
         hidden_dims: Width of y.
+
+    Raises:
+        ValueError: A width below 1.
     """
 
     def __init__(self, embed_dims: int, hidden_dims: int) -> None:

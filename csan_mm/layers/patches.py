@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor, nn
 
+from csan_mm.common.arguments import check_arguments
+from csan_mm.common.checks import check_number
 from csan_mm.layers.padding import pad_to_multiple
 
 
@@ -14,9 +16,14 @@ class PatchEmbed(nn.Module):
         embed_dims: C.
         patch_size: p.
         norm_eps: Epsilon of the LayerNorm; ``None`` (default): no norm.
+
+
+    Raises:
+        ValueError: A number of channels or a patch below 1, an epsilon not above 0.
     """
 
     def __init__(self, in_channels: int, embed_dims: int, patch_size: int, norm_eps: float | None = None) -> None:
+        check_arguments(locals())
         super().__init__()
         self.patch_size = patch_size
         self.proj = nn.Conv2d(in_channels, embed_dims, patch_size, stride=patch_size)
@@ -35,6 +42,8 @@ class PatchMerging(nn.Module):
     """
 
     def __init__(self, embed_dims: int, norm_eps: float = 1e-5) -> None:
+        check_arguments(locals())
+        check_number("norm_eps", norm_eps, above=0)
         super().__init__()
         self.norm = nn.LayerNorm(4 * embed_dims, eps=norm_eps)
         self.reduction = nn.Linear(4 * embed_dims, 2 * embed_dims, bias=False)

@@ -10,6 +10,7 @@ import torch
 from timm.layers import LayerNorm2d
 from torch import Tensor, nn
 
+from csan_mm.common.arguments import check_arguments
 from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.padding import cells
 
@@ -32,9 +33,10 @@ class PyramidFromDepths(nn.ModuleList):
     """
 
     def __init__(self, embed_dims: int, stride: int) -> None:
+        check_arguments(locals())
         if stride % 4:
             raise ArgumentError(
-                f"patch_size={stride} cannot be quartered for the finest level of a pyramid: take a multiple of 4"
+                f"patch_size={stride}, the stride of a pyramid's maps, cannot be quartered: take a multiple of 4"
             )
         super().__init__(
             [

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from csan_mm.common.arguments import check_arguments
 from csan_mm.common.errors import ArgumentError
 
 BASE = 10000.0
@@ -43,8 +44,9 @@ class Rotary2D(nn.Module):
     angle: Tensor | None
 
     def __init__(self, head_dims: int, persistent: bool = False) -> None:
+        check_arguments(locals())
         super().__init__()
-        if head_dims < 4 or head_dims % 4:
+        if head_dims % 4:
             raise ArgumentError(
                 f"head_dims={head_dims} cannot be rotated: pairs of channels turn with the row and with the column, so the "
                 f"width of a head must be a multiple of 4"

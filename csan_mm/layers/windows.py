@@ -6,6 +6,7 @@ Shapes: (B, H, W, C) maps, (B * nW, w * w, C) windows, w the window's side; Hp, 
 import torch
 from torch import Tensor
 
+from csan_mm.common.checks import check_int
 from csan_mm.layers.padding import pad_to_multiple, whole
 
 #: Added to the scores of pairs that a shifted window only holds because the map wraps around.
@@ -42,10 +43,15 @@ class WindowGrid:
         height: H of the map.
         width: W of the map.
         window_size: w.
-        shift: Cells by which the windows are displaced; 0 for none.
+        shift: Cells by which the windows are displaced, less than w. Default: 0, none.
+
+    Raises:
+        ValueError: A side or ``window_size`` below 1, a ``shift`` of a window or more.
     """
 
     def __init__(self, height: int, width: int, window_size: int, shift: int = 0) -> None:
+        if not torch.compiler.is_compiling():
+            self._check(height, width, window_size, shift)
         self.size = (height, width)
         self.window_size = window_size
         self.padded = tuple(whole(side, window_size) for side in self.size)
@@ -55,6 +61,14 @@ class WindowGrid:
         #: Number of windows down and across.
         self.windows = tuple(side // window_size for side in self.padded)
         self._mask: Tensor | None = None
+
+    @staticmethod
+    def _check(height: int, width: int, window_size: int, shift: int) -> None:
+        check_int("window_size", window_size, 1)
+        check_int("shift", shift, 0, window_size - 1)
+        for name, side in (("height", height), ("width", width)):
+            if not isinstance(side, (torch.SymInt, Tensor)):  # a traced size has no number to look at
+                check_int(name, side, 1)
 
     def split(self, x: Tensor) -> Tensor:
         """(B, H, W, C) -> (B * nW, w * w, C)."""

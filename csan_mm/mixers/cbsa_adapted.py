@@ -16,6 +16,7 @@ out in the published file: its form here is our reading.
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
+from csan_mm.common.arguments import check_arguments
 from csan_mm.mixers.base import TokenMixer, merge_heads
 from csan_mm.mixers.representatives import pool_tokens, resolve_rep_grid
 from csan_mm.registry import MIXERS
@@ -54,6 +55,7 @@ class AdaptedCBSA(TokenMixer):
         contraction: bool = True,
         legacy_pooling: bool = False,
     ) -> None:
+        check_arguments(locals())
         super().__init__(embed_dims, num_heads, window_size, inner_dims=inner_dims)
         self.rep_grid = resolve_rep_grid(rep_grid, window_size)
         self.contraction = contraction

@@ -7,8 +7,8 @@ from mmengine.model import BaseModule
 from timm.layers import trunc_normal_
 from torch import Tensor, nn
 
-from csan_mm.backbones.base import build_norm
 from csan_mm.common.arguments import check_arguments
+from csan_mm.common.norms import build_norm
 from csan_mm.registry import MODELS
 
 

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from torch.nn.functional import max_pool2d
 
 import csan_mm.layers.norms  # noqa: F401 (registers LN2d, the default norm)
-from csan_mm.backbones.base import build_norm
 from csan_mm.common.arguments import check_arguments
 from csan_mm.common.errors import ArgumentError
+from csan_mm.common.norms import build_norm
 from csan_mm.registry import MODELS
 
 RESCALES = (4, 2, 1, 0.5)
