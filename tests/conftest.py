@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from golden import FOLDERS
+from golden import FOLDERS, SHARED
 from mmengine.registry import DefaultScope
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Where every test's random numbers start; ``make test-cpus`` tries others.
 SEED = int(os.environ.get("CSAN_MM_TEST_SEED", "0"))
+GIVEN_COCO = SHARED / "data" / "tiny_coco"
 
 
 def pytest_report_header() -> str:
@@ -48,10 +49,11 @@ def golden_dir(request: pytest.FixtureRequest) -> Path:
     return FOLDERS[request.param]
 
 
-@pytest.fixture(scope="session")
-def shared_dir() -> Path:
-    """Golden files and real images that are kept beside the project, not in it (``CSAN_MM_SHARED`` overrides)."""
-    path = Path(os.environ.get("CSAN_MM_SHARED", ROOT.parent / "shared"))
-    if not path.is_dir():
-        pytest.skip(f"no folder {path}: set CSAN_MM_SHARED to the one that holds golden/ and data/")
-    return path
+@pytest.fixture(scope="session", params=["drawn", "given"] if GIVEN_COCO.is_dir() else ["drawn"])
+def coco_root(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What COCO_ROOT may name: the project's small COCO, and real images of COCO where they lie beside the clone."""
+    if request.param == "given":
+        return GIVEN_COCO
+    from coco_pictures import write_coco
+
+    return write_coco(tmp_path_factory.mktemp("coco"))

@@ -15,7 +15,9 @@ from safetensors import safe_open
 from torch import Tensor
 
 OWN = Path(__file__).parent / "golden"
-GIVEN = Path(os.environ.get("CSAN_MM_SHARED", Path(__file__).parents[2] / "shared")) / "golden"
+#: Facts and real images that may lie beside the clone; no test needs them.
+SHARED = Path(os.environ.get("CSAN_MM_SHARED", Path(__file__).parents[2] / "shared"))
+GIVEN = SHARED / "golden"
 FOLDERS = {"own": OWN, **({"given": GIVEN} if GIVEN.is_dir() else {})}
 
 #: max |difference| over max |expected|; the outputs are stored in float32.

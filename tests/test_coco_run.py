@@ -1,4 +1,4 @@
-"""The COCO configs on real files of COCO (crowd boxes, an image without boxes, any aspect ratio), by the command-line tools."""
+"""The COCO configs on pictures like COCO's (crowd boxes, an image without boxes, any aspect ratio), by the command-line tools."""
 
 import json
 import os
@@ -24,9 +24,9 @@ SMALL_IMAGES = [
 ]
 
 
-def run(tool: str, *args: str | Path, shared_dir: Path, cwd: Path) -> str:
+def run(tool: str, *args: str | Path, coco_root: Path, cwd: Path) -> str:
     """Run a tool on the tiny COCO, from a folder that is not the repository; its output."""
-    env = {**os.environ, "COCO_ROOT": str(shared_dir / "data" / "tiny_coco"), "PYTHONPATH": str(ROOT)}
+    env = {**os.environ, "COCO_ROOT": str(coco_root), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, ROOT / "tools" / tool, *args]
     done = subprocess.run(
         [str(part) for part in command], env=env, cwd=cwd, capture_output=True, text=True, check=False
@@ -35,7 +35,7 @@ def run(tool: str, *args: str | Path, shared_dir: Path, cwd: Path) -> str:
     return done.stdout + done.stderr
 
 
-def train_and_test(name: str, options: list[str], threshold: str, shared_dir: Path, tmp_path: Path) -> dict[str, float]:
+def train_and_test(name: str, options: list[str], threshold: str, coco_root: Path, tmp_path: Path) -> dict[str, float]:
     """Train four iterations, evaluate the checkpoint in a second process; COCO's figures.
 
     Only the training is told to start without pretrained weights: an evaluation must not look for them.
@@ -43,7 +43,7 @@ def train_and_test(name: str, options: list[str], threshold: str, shared_dir: Pa
     config = ROOT / "configs" / "csan" / name
     work_dir = tmp_path / "run"
     options = [*FOUR_ITERATIONS, *NO_WORKERS, *options, f"{threshold}=0.0"]
-    where = {"shared_dir": shared_dir, "cwd": tmp_path}
+    where = {"coco_root": coco_root, "cwd": tmp_path}
     log = run(
         "train.py", config, "--work-dir", work_dir, "--cfg-options", *options, "model.backbone.init_cfg=None", **where
     )
@@ -61,28 +61,28 @@ def check_figures(figures: dict[str, float], kind: str) -> None:
         assert 0 <= figures[f"coco/{kind}_{name}"] <= 1
 
 
-def test_retinanet(shared_dir: Path, tmp_path: Path) -> None:
+def test_retinanet(coco_root: Path, tmp_path: Path) -> None:
     options = [*SMALL_IMAGES, "model.backbone.arch=min"]
     figures = train_and_test(
-        "retinanet_swin-csan-t_fpn_1x_coco.py", options, "model.test_cfg.score_thr", shared_dir, tmp_path
+        "retinanet_swin-csan-t_fpn_1x_coco.py", options, "model.test_cfg.score_thr", coco_root, tmp_path
     )
     check_figures(figures, "bbox")
 
 
 @pytest.mark.slow
-def test_mask_rcnn(shared_dir: Path, tmp_path: Path) -> None:
+def test_mask_rcnn(coco_root: Path, tmp_path: Path) -> None:
     options = [*SMALL_IMAGES, "model.backbone.arch=min", "model.test_cfg.rcnn.max_per_img=10"]
     figures = train_and_test(
-        "mask-rcnn_swin-csan-t_fpn_1x_coco.py", options, "model.test_cfg.rcnn.score_thr", shared_dir, tmp_path
+        "mask-rcnn_swin-csan-t_fpn_1x_coco.py", options, "model.test_cfg.rcnn.score_thr", coco_root, tmp_path
     )
     check_figures(figures, "bbox")
     check_figures(figures, "segm")
 
 
 @pytest.mark.slow
-def test_full_size(shared_dir: Path, tmp_path: Path) -> None:
+def test_full_size(coco_root: Path, tmp_path: Path) -> None:
     options = ["val_dataloader.dataset.indices=4"]
     figures = train_and_test(
-        "retinanet_swin-csan-v2-t_fpn_1x_coco.py", options, "model.test_cfg.score_thr", shared_dir, tmp_path
+        "retinanet_swin-csan-v2-t_fpn_1x_coco.py", options, "model.test_cfg.score_thr", coco_root, tmp_path
     )
     check_figures(figures, "bbox")

@@ -27,8 +27,8 @@ def samples(cfg: Config, scope: str, split: str, count: int) -> list[dict]:
 
 
 @pytest.mark.parametrize("name", ["coco_detection", "coco_instance", "coco_instance_ms", "coco_instance_lsj"])
-def test_coco(name: str, shared_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COCO_ROOT", str(shared_dir / "data" / "tiny_coco"))
+def test_coco(name: str, coco_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COCO_ROOT", str(coco_root))
     cfg = Config.fromfile(BASES / f"{name}.py")
     for split in ("train", "val"):
         for sample in samples(cfg, "mmdet", split, 3):

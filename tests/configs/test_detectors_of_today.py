@@ -43,8 +43,8 @@ def shorten(cfg: Config, work_dir: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("folder", NETWORKS)
 @pytest.mark.parametrize("name", DETECTORS)
-def test_on_coco(name: str, folder: str, shared_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COCO_ROOT", str(shared_dir / "data" / "tiny_coco"))
+def test_on_coco(name: str, folder: str, coco_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COCO_ROOT", str(coco_root))
     cfg = Config.fromfile(CONFIGS / folder / f"{name.format(NETWORKS[folder])}.py")
     assert cfg.model.type == DETECTORS[name]
     shorten(cfg, tmp_path)
