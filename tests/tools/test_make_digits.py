@@ -31,7 +31,15 @@ def main():
 def start(script: Path, repo_root: Path, *arguments: str) -> subprocess.Popen:
     environment = {**os.environ, "PYTHONPATH": str(repo_root)}
     command = [sys.executable, str(script), *arguments]
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell starts what runs in its background deaf to Ctrl-C, and the tests may run there.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
 
 
 def test_all_options_reach_the_data_set(main, tmp_path, capsys):
