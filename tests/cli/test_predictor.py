@@ -9,6 +9,7 @@ import pytest
 import torch
 from mmengine.config import Config
 from mmengine.structures import InstanceData
+from pure_python import pure_python_segmentor
 from pycocotools import mask as coco_mask
 
 from csan_mm.analysis.models import build_model
@@ -20,28 +21,16 @@ from csan_mm.common.errors import UserError
 ARCH = {"embed_dims": 16, "depths": (1, 1, 1, 1), "num_heads": (1, 2, 4, 4)}
 WIDTHS = [16, 32, 64, 128]
 
-PURE_PYTHON = """
-from mmcv.transforms import LoadImageFromFile, Resize
+#: Its data set is wrapped twice.
+PURE_PYTHON = (
+    pure_python_segmentor(num_classes=3)
+    + """
 from mmengine.dataset import ConcatDataset, RepeatDataset
-from mmseg.datasets import BaseSegDataset, LoadAnnotations, PackSegInputs
-from mmseg.models import EncoderDecoder, FCNHead, SegDataPreProcessor
-from mmseg.visualization import SegLocalVisualizer
-from csan_mm.backbones import SwinCSaN
 
-default_scope = None
-model = dict(
-    type=EncoderDecoder,
-    data_preprocessor=dict(type=SegDataPreProcessor, size_divisor=32, pad_val=0, seg_pad_val=255),
-    backbone=dict(type=SwinCSaN, arch=dict(embed_dims=16, depths=(1, 1, 1, 1), num_heads=(1, 2, 4, 4))),
-    decode_head=dict(type=FCNHead, in_channels=128, in_index=3, channels=16, num_classes=3),
-    train_cfg=dict(),
-    test_cfg=dict(mode="whole"),
-)
-steps = [dict(type=LoadImageFromFile), dict(type=Resize, scale=(64, 64)), dict(type=LoadAnnotations), dict(type=PackSegInputs)]
 part = dict(type=BaseSegDataset, metainfo=dict(classes=("sky", "sea", "sand"), palette=[[1, 2, 3]] * 3), pipeline=steps)
 test_dataloader = dict(dataset=dict(type=ConcatDataset, datasets=[dict(type=RepeatDataset, times=2, dataset=part), part]))
-visualizer = dict(type=SegLocalVisualizer)
 """
+)
 
 
 def ready(cfg: Config, folder: Path, **about) -> tuple[Config, str]:
