@@ -47,7 +47,7 @@ def repeated(part: dict) -> dict:
 
 
 def pictures(folder: Path) -> list[str]:
-    return sorted(path.stem for path in folder.rglob("*.*"))
+    return sorted(str(path.relative_to(folder).with_suffix("")) for path in folder.rglob("*.*"))
 
 
 def save_started(cfg: Config, path: Path) -> None:
