@@ -4,8 +4,11 @@ import re
 from collections.abc import Iterator
 
 from csan_mm.common.findings import Finding, Severity
+from csan_mm.doctor.distributions import install_missing
 from csan_mm.doctor.environment import Environment, Probe
 from csan_mm.doctor.versions import ONEDL, OPENMMLAB, PIP, TESTED, as_numbers
+
+MISSING = r"No module named '([\w.]+)'"
 
 #: What a failed import says -> its cause and cure; the first that fits. ``{0}`` is the pattern's group.
 _CAUSES = (
@@ -27,12 +30,9 @@ _CAUSES = (
     ),
     (r"undefined symbol", "it was compiled for another version of torch", ""),
     (r"No module named 'mmcv\._ext'", "mmcv has no compiled operators", ""),
-    (r"No module named '([\w.]+)'", "the module {0} is missing", f"{PIP} install {{0}}"),
+    (MISSING, "the module {0} is missing", ""),
     (r"(lib\w+\.so[\w.]*): cannot open shared object", "the system library {0} is missing", ""),
 )
-
-#: Modules whose distribution has another name.
-_DISTRIBUTIONS = {"cv2": "opencv-python-headless", "PIL": "pillow", "yaml": "pyyaml", "skimage": "scikit-image"}
 
 #: How to get compiled operators, by the distribution that should have them.
 _COMPILED = {
@@ -49,7 +49,7 @@ def check_torch(env: Environment) -> Iterator[Finding]:
     probe = env.probes["torch"]
     if probe.error:
         cure = f"{PIP} install --force-reinstall 'torch=={env.version('torch')}'"
-        yield failed("import torch", probe, cure)
+        yield failed(env, "import torch", probe, cure)
         return
     if probe.facts["cuda"]:
         yield Finding(Severity.OK, "CUDA", f"torch sees {', '.join(probe.facts['names'])}")
@@ -82,7 +82,7 @@ def check_torchvision(env: Environment) -> Iterator[Finding]:
         says = f"was built for another torch than {torch} ({probe.error})"
         yield Finding(Severity.FAULT, f"torchvision {torchvision}", says, cure)
     else:
-        yield failed("import torchvision", probe, cure)
+        yield failed(env, "import torchvision", probe, cure)
 
 
 def check_numpy(env: Environment) -> Iterator[Finding]:
@@ -95,7 +95,7 @@ def check_numpy(env: Environment) -> Iterator[Finding]:
     for name, probe in partners.items():
         subject = f"numpy with {name}"
         if probe.error:
-            yield failed(subject, probe)
+            yield failed(env, subject, probe)
         else:
             yield Finding(Severity.OK, subject, "work together")
 
@@ -108,7 +108,7 @@ def check_opencv(env: Environment) -> Iterator[Finding]:
         yield Finding(Severity.FAULT, "opencv-python", "is not installed", f"{PIP} install opencv-python-headless")
     elif probe.error:
         version = env.version("opencv-python-headless") or env.version("opencv-python")
-        yield failed("import cv2", probe, pinned=f"opencv-python-headless=={version}" if version else "")
+        yield failed(env, "import cv2", probe, pinned=f"opencv-python-headless=={version}" if version else "")
     else:
         yield Finding(Severity.OK, "import cv2", f"works ({', '.join(builds) or 'not from pip'})")
 
@@ -120,11 +120,11 @@ def check_operators(env: Environment) -> Iterator[Finding]:
         return
     probe = env.probes["mmcv._ext"]
     if probe.error:
-        yield failed("mmcv._ext", probe, _COMPILED[owner])
+        yield failed(env, "mmcv._ext", probe, _COMPILED[owner])
     elif probe.facts["compiled"]:
         yield Finding(Severity.OK, "mmcv._ext", "mmcv's compiled operators load")
     elif env.probes["stand-in"].error:
-        yield failed("import csan_mm, mmcv.ops", env.probes["stand-in"], _COMPILED[owner])
+        yield failed(env, "import csan_mm, mmcv.ops", env.probes["stand-in"], _COMPILED[owner])
     else:
         says = "is not compiled: csan_mm serves the common operators from torchvision, the others raise NotImplementedError"
         yield Finding(Severity.NOTE, "mmcv._ext", says, _COMPILED[owner])
@@ -137,7 +137,7 @@ def check_families(env: Environment) -> Iterator[Finding]:
             continue
         probe = env.probes[module]
         if probe.error:
-            yield failed(f"import {module}", probe)
+            yield failed(env, f"import {module}", probe)
         else:
             yield Finding(Severity.OK, f"import {module}", "works")
 
@@ -157,10 +157,11 @@ def check_mim(env: Environment) -> Iterator[Finding]:
         yield Finding(Severity.NOTE, "mim", says)
 
 
-def failed(subject: str, probe: Probe, cure: str = "", pinned: str = "") -> Finding:
+def failed(env: Environment, subject: str, probe: Probe, cure: str = "", pinned: str = "") -> Finding:
     """A failed probe as a finding: the cause where it is well known, else the error itself.
 
     Args:
+        env: The environment: what is installed decides what to install.
         subject: What was tried.
         probe: How it ended.
         cure: The command where the cause brings none. Default: none.
@@ -170,8 +171,10 @@ def failed(subject: str, probe: Probe, cure: str = "", pinned: str = "") -> Find
         found = re.search(pattern, probe.error) or re.search(pattern, probe.trace)
         if found:
             group = found.group(1) if found.groups() else ""
-            command = known_cure.format(_DISTRIBUTIONS.get(group, group)) or cure
-            if pinned:
+            command = known_cure or cure
+            if pattern == MISSING:
+                command = install_missing(group, env)
+            elif pinned:
                 command = command.replace(pinned.partition("==")[0], pinned)
             return Finding(Severity.FAULT, subject, f"fails: {says.format(group)} ({probe.error})", command)
     return Finding(Severity.FAULT, subject, f"fails: {probe.error}", cure)

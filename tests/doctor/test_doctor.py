@@ -11,9 +11,10 @@ import pytest
 from csan_mm.common.findings import Finding, Severity, exit_code
 from csan_mm.common.install import install_command
 from csan_mm.doctor.command import examine
+from csan_mm.doctor.distributions import install_missing
 from csan_mm.doctor.environment import Environment, Probe, run_steps
 from csan_mm.doctor.steps import STEPS
-from csan_mm.doctor.versions import TESTED, as_numbers
+from csan_mm.doctor.versions import ONEDL, TESTED, as_numbers
 
 HEALTHY = {
     **TESTED,
@@ -163,6 +164,21 @@ def test_a_healthy_environment_has_no_findings():
             "the module ftfy is missing",
             "python -m pip install ftfy",
         ),
+        (
+            Patient(
+                {"opencv-python-headless": None},
+                {"cv2": "ModuleNotFoundError: No module named 'cv2'"},
+            ),
+            "import cv2",
+            "the module cv2 is missing",
+            "python -m pip install opencv-python-headless",
+        ),
+        (
+            Patient(errors={"cv2": "ModuleNotFoundError: No module named 'cv2'"}),
+            "import cv2",
+            "the module cv2 is missing",
+            "pip install --force-reinstall --no-deps opencv-python-headless==4.12.0",
+        ),
         (Patient(errors={"mmpretrain": "the process died of signal 11"}), "import mmpretrain", "died of signal 11", ""),
     ],
     ids=lambda value: value if isinstance(value, str) and len(value) < 30 else "",
@@ -200,6 +216,29 @@ def test_lesser_findings(patient, subject, says, severity):
     (finding,) = [finding for finding in examine(patient) if finding.severity > Severity.OK]
     assert (finding.subject, finding.severity) == (subject, severity)
     assert says in finding.says
+
+
+#: An environment of OpenMMLab's original packages, without mmdet.
+ORIGINAL = dict.fromkeys(ONEDL.values()) | {"mmengine": "0.10.7", "mmcv-lite": "2.1.0", "mmpretrain": "1.2.0"}
+
+
+@pytest.mark.parametrize(
+    ("versions", "module", "command"),
+    [
+        ({"onedl-mmdetection": None}, "mmdet", "install onedl-mmdetection"),
+        ({"onedl-mmdetection": None}, "mmdet.models.layers", "install onedl-mmdetection"),
+        ({}, "mmdet.models", f"install --force-reinstall --no-deps onedl-mmdetection=={TESTED['onedl-mmdetection']}"),
+        (ORIGINAL, "mmdet", "install mmdet"),
+        (ORIGINAL, "mmseg.registry", "install mmsegmentation"),
+        (ORIGINAL, "mmcv.cnn", "install --force-reinstall --no-deps mmcv-lite==2.1.0"),
+        ({}, "PIL", "install pillow"),
+        ({}, "sklearn.metrics", "install scikit-learn"),
+        ({}, "modelindex", "install model-index"),
+        ({}, "ftfy.formatting", "install ftfy"),
+    ],
+)
+def test_a_missing_module_is_installed_by_the_name_of_its_distribution(versions, module, command):
+    assert install_missing(module, Patient(versions)) == f"python -m pip {command}"
 
 
 def test_the_original_line_is_examined_as_a_whole():
