@@ -1,7 +1,8 @@
-"""Random damage to a good COCO file: preflight objects, or training's pipeline, the data set and the metric go through."""
+"""Random damage to a good COCO file: preflight objects, or training, evaluation and infer go through, with a small Mask R-CNN."""
 
 import copy
 import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mmdet.datasets import CocoDataset
 from mmdet.evaluation import CocoMetric
+from mmengine.config import Config
+from mmengine.dataset import pseudo_collate
+from mmengine.model import BaseModel
 from mmengine.registry import init_default_scope
 from mmengine.structures import InstanceData
 from PIL import Image
 from pycocotools import mask as mask_utils
 
+from csan_mm.analysis.models import build_model
+from csan_mm.cli.infer import predict_all
+from csan_mm.cli.pictures import find_images
+from csan_mm.cli.predictor import Predictor
 from csan_mm.common.findings import Severity
+from csan_mm.common.result_names import short_names
 from csan_mm.preflight.coco import AnnotationFile, check_annotation_file
 from csan_mm.preflight.datasets import OpenedDataset
 from csan_mm.preflight.evaluators import CocoEvaluation
@@ -121,13 +130,25 @@ def objects(root: Path) -> bool:
     return any(finding.severity is Severity.FAULT for finding in findings)
 
 
-def go_through(root: Path) -> None:
-    """Load and transform every training image, predict something for every test image, and score it."""
-    train = dataset(root, test_mode=False, lazy=False)
-    instances = [train[index]["data_samples"].gt_instances for index in range(len(train))]
+def train(root: Path, model: BaseModel) -> None:
+    """Load and transform every training image, and take the gradients of the losses over all of them."""
+    data = dataset(root, test_mode=False, lazy=False)
+    samples = [data[index] for index in range(len(data))]
+    instances = [sample["data_samples"].gt_instances for sample in samples]
     assert any(len(part) for part in instances)
     assert all(torch.isfinite(part.bboxes.tensor).all() for part in instances)
     assert all((part.labels < len(CLASSES)).all() for part in instances)
+    model.train().zero_grad()
+    losses = model(**model.data_preprocessor(pseudo_collate(samples), training=True), mode="loss")
+    total, _ = model.parse_losses(losses)
+    total.backward()
+    gradients = [weight.grad for weight in model.parameters() if weight.grad is not None]
+    assert len(gradients) > 50
+    assert all(torch.isfinite(gradient).all() for gradient in gradients)
+
+
+def evaluate(root: Path) -> None:
+    """Predict something for every test image, and score it."""
     metric = CocoMetric(str(root / "a.json"), metric=["bbox", "segm"])
     test = dataset(root, test_mode=True, lazy=False)
     metric.dataset_meta = test.metainfo
@@ -145,6 +166,55 @@ def go_through(root: Path) -> None:
     assert figures["coco/segm_mAP"] >= 0
 
 
+def infer(root: Path, predictor: Predictor) -> None:
+    """Predict on the images that the file names, where it names them, as ``csan_mm infer`` does."""
+    data = dataset(root, test_mode=True, lazy=False)
+    files = sorted({Path(data.get_data_info(index)["img_path"]) for index in range(len(data))})
+    found = find_images([str(file) for file in files])
+    results = dict(zip((file for file, _ in found), short_names([name for _, name in found])))
+    predictor.model.eval()
+    with tempfile.TemporaryDirectory() as out:
+        assert predict_all(predictor, found, results, Path(out), batch_size=2) == []
+        written = [json.loads(path.read_text()) for path in Path(out, "preds").rglob("*.json")]
+    assert len(written) == len(files)
+    assert all(entry["class"] in CLASSES for answer in written for entry in answer["detections"])
+
+
+def go_through(root: Path, predictor: Predictor) -> None:
+    """All that a user does with a file that preflight had nothing against."""
+    train(root, predictor.model)
+    evaluate(root)
+    infer(root, predictor)
+
+
+@pytest.fixture(scope="module")
+def predictor(repo_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Predictor:
+    """A small Mask R-CNN that finds something everywhere."""
+    cfg = Config.fromfile(repo_root / "configs/csan/mask-rcnn_swin-csan-t_fpn_1x_coco.py")
+    arch = {"embed_dims": 16, "depths": (1, 1, 1, 1), "num_heads": (1, 2, 4, 4)}
+    cfg.model.backbone.update(arch=arch, init_cfg=None)
+    cfg.model.neck.update(in_channels=[16, 32, 64, 128], out_channels=32)
+    cfg.merge_from_dict(
+        {
+            "model.rpn_head.in_channels": 32,
+            "model.rpn_head.feat_channels": 32,
+            "model.roi_head.bbox_roi_extractor.out_channels": 32,
+            "model.roi_head.bbox_head": {"in_channels": 32, "fc_out_channels": 64, "num_classes": len(CLASSES)},
+            "model.roi_head.mask_roi_extractor.out_channels": 32,
+            "model.roi_head.mask_head": {"in_channels": 32, "conv_out_channels": 32, "num_classes": len(CLASSES)},
+            "model.test_cfg.rcnn": {"max_per_img": 3, "score_thr": 0.0},
+        }
+    )
+    for loader in (cfg.train_dataloader, cfg.test_dataloader, cfg.val_dataloader):
+        loader.dataset.metainfo = {"classes": CLASSES, "palette": [(1, 2, 3), (4, 5, 6)]}
+    for step in cfg.test_dataloader.dataset.pipeline:
+        if step["type"] == "Resize":
+            step["scale"] = (48, 36)
+    path = tmp_path_factory.mktemp("model") / "model.pth"
+    torch.save({"state_dict": build_model(cfg).state_dict(), "meta": {}}, path)
+    return Predictor(cfg, str(path), "cpu", score_thr=0.0)
+
+
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     init_default_scope("mmdet")
@@ -155,17 +225,17 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def objects_or_goes_through(root: Path, content: Any) -> None:
-    (root / "a.json").write_text(json.dumps(content))
+def objects_or_goes_through(root: Path, predictor: Predictor, text: bytes) -> None:
+    (root / "a.json").write_bytes(text)
     init_default_scope("mmdet")
     if not objects(root):
-        go_through(root)
+        go_through(root, predictor)
 
 
-def test_the_good_file_goes_through(root):
+def test_the_good_file_goes_through(root, predictor):
     (root / "a.json").write_text(json.dumps(good_file()))
     assert not objects(root)
-    go_through(root)
+    go_through(root, predictor)
 
 
 CHECKS = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -173,24 +243,21 @@ CHECKS = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck
 
 @settings(max_examples=60, deadline=None, suppress_health_check=CHECKS, print_blob=True)
 @given(damaged())
-def test_preflight_objects_or_all_goes_through(root, content):
-    objects_or_goes_through(root, content)
+def test_preflight_objects_or_all_goes_through(root, predictor, content):
+    objects_or_goes_through(root, predictor, json.dumps(content).encode())
 
 
 @pytest.mark.slow
 @settings(max_examples=3000, deadline=None, suppress_health_check=CHECKS, print_blob=True)
 @given(damaged())
-def test_preflight_objects_or_all_goes_through_long(root, content):
-    objects_or_goes_through(root, content)
+def test_preflight_objects_or_all_goes_through_long(root, predictor, content):
+    objects_or_goes_through(root, predictor, json.dumps(content).encode())
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=CHECKS, print_blob=True)
 @given(st.lists(st.tuples(st.integers(0, 3000), st.integers(0, 255)), min_size=1, max_size=3))
-def test_damaged_bytes(root, changes):
+def test_damaged_bytes(root, predictor, changes):
     raw = bytearray(json.dumps(good_file()).encode())
     for place, byte in changes:
         raw[place % len(raw)] = byte
-    (root / "a.json").write_bytes(bytes(raw))
-    init_default_scope("mmdet")
-    if not objects(root):
-        go_through(root)
+    objects_or_goes_through(root, predictor, bytes(raw))

@@ -13,6 +13,9 @@ from typing import Any, NoReturn
 
 EXTENSION = "mmcv._ext"
 
+#: What may have asked mmcv for operators before csan_mm was imported, and put None or a refusal in their place.
+LIBRARIES = ("mmdet", "mmseg", "mmpretrain")
+
 CURE = (
     "Install an mmcv with compiled operators: "
     "`pip uninstall -y onedl-mmcv && mim install onedl-mmcv` (the onedl line) or "
@@ -47,8 +50,13 @@ class StandInFinder(MetaPathFinder, Loader):
 
 def install() -> None:
     """Let csan_mm stand in for ``mmcv._ext`` where no compiled one exists. Calling it again changes nothing."""
-    if not any(isinstance(finder, StandInFinder) for finder in sys.meta_path):
-        sys.meta_path.append(StandInFinder())
+    if any(isinstance(finder, StandInFinder) for finder in sys.meta_path):
+        return
+    sys.meta_path.append(StandInFinder())
+    if any(library in sys.modules for library in LIBRARIES) and is_stand_in():
+        from csan_mm.ops.ext.late import serve_imported
+
+        serve_imported(LIBRARIES)
 
 
 def is_stand_in() -> bool:

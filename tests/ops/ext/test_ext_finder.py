@@ -83,6 +83,21 @@ def test_detectors_import_with_one_line_and_no_warning():
     assert "csan_mm serves nms" in lines[0]
 
 
+IMPORTED_FIRST = """
+import mmdet.structures.mask as masks, mmseg.models.utils.point_sample as points
+import csan_mm, numpy, torch
+square = masks.BitmapMasks([numpy.eye(8, dtype=numpy.uint8)], 8, 8)
+cut = square.crop_and_resize(numpy.array([[0.0, 0, 4, 4]]), (4, 4), numpy.array([0]), device="cpu")
+print((cut.masks[0].diagonal() == 1).all(), points.point_sample(torch.ones(1, 1, 4, 4), torch.full((1, 1, 2), 0.5)).item())
+"""
+
+
+@pytest.mark.skipif(not is_stand_in(), reason="a compiled mmcv._ext is installed")
+def test_modules_imported_before_csan_mm_get_their_operators():
+    done = subprocess.run([sys.executable, "-c", IMPORTED_FIRST], capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "True 1.0", done.stderr
+
+
 @pytest.mark.parametrize(("rank", "lines"), [(None, 1), ("0", 1), ("3", 0)])
 def test_only_the_first_process_says_so(rank, lines, monkeypatch, logged):
     monkeypatch.delenv("RANK", raising=False)
