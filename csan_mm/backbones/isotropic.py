@@ -150,7 +150,9 @@ class IsotropicBackbone(DenseBackbone):
 
 
 def resized_positions(table: Tensor, source: tuple[int, int], grid: tuple[int, int], num_prefix: int) -> Tensor:
-    """A position table (1, prefix + N, C) learned on one grid, for another; the rows of prefix tokens stay."""
+    """A position table (1, prefix + N, C) learned on one grid, for another; the rows of prefix tokens stay, its own grid all."""
+    if tuple(source) == tuple(grid):  # older timm passes these through float32 where they are no square
+        return table
     return resample_abs_pos_embed(table, new_size=list(grid), old_size=list(source), num_prefix_tokens=num_prefix)
 
 

@@ -90,7 +90,8 @@ class LinearOperator(nn.Module):
             z = z_rotated if self.rotary_in_z else z
             beta, row_sum = self.weights(z, z_rotated)
             v_mean = v.mean(dim=-2, keepdim=True)  # (B, H, 1, d)
-            kv = (k * (self.scale / k.shape[-2])).transpose(-2, -1) @ (v - v_mean)  # (B, H, d, d)
+            # Divided by N as it is: a quotient r / N of its own is what torch.export cannot write for an N that is open.
+            kv = (k.transpose(-2, -1) @ (v - v_mean)) / k.shape[-2] * self.scale  # (B, H, d, d)
             return (beta * (q @ kv) + row_sum * v_mean).to(dtype)
 
     def normaliser(self, q: Tensor, k: Tensor) -> Tensor:

@@ -39,10 +39,12 @@ SLOW = {
 SIZES = ((1, 5, 130), (2, 64, 64), (3, 75, 31))
 
 
-@pytest.mark.parametrize("export", [export_onnx, export_program])
-def test_vit_at_any_size(tmp_path, export):
+@pytest.mark.parametrize(
+    ("export", "mixer"), [(export_onnx, "csan"), (export_program, "csan"), (export_program, "mala")]
+)
+def test_vit_at_any_size(tmp_path, export, mixer):
     path = tmp_path / ("vit.onnx" if export is export_onnx else "vit.pt2")
-    model = MODELS.build(VIT).train()
+    model = MODELS.build({**VIT, "mixer": mixer}).train()
     assert export(model, path, sizes=SIZES) < 1e-4
     assert model.training
     assert [file.name for file in tmp_path.iterdir()] == [path.name]

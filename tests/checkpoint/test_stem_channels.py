@@ -56,7 +56,7 @@ def test_exported_as_a_program(family, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family", ["vit", "mavit"])
+@families
 def test_exported_as_onnx(family, tmp_path):
     import onnx
 
