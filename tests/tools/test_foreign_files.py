@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import CONFIGS, FAMILIES, TINY, TOOLS
 from mmengine.runner import CheckpointLoader
 from PIL import Image
+from tiny_configs import CONFIGS, FAMILIES, TINY, TOOLS
 
 import csan_mm
 from csan_mm.checkpoint import CheckpointError
