@@ -10,6 +10,7 @@ from csan_mm.backbones import base, cbt, hiera, mavit, swin, vit, weightformer
 from csan_mm.checkpoint.files import load_file
 from csan_mm.checkpoint.pretrained import Pretrained, detect_source
 from csan_mm.common.errors import ArgumentError
+from csan_mm.common.unknown_arguments import arguments_of, near_arguments
 
 #: Family -> its class and its named variants.
 FAMILIES: dict[str, tuple[type[base.DenseBackbone], dict[str, Any]]] = {
@@ -49,7 +50,7 @@ def get_backbone(
 
     Args:
         name: One of :func:`list_models`.
-        pretrained: Weight file to load; nothing is downloaded. Default: none.
+        pretrained: Path of the weight file to load; nothing is downloaded. Default: none.
         source: Layout of that file, one of ``csan_mm.checkpoint.SOURCES``; ``None`` (default): csan_mm's own, or the one that its
             names are of, which the log says.
         min_match: See :class:`csan_mm.checkpoint.Pretrained`. Default: 0.95.
@@ -60,7 +61,7 @@ def get_backbone(
         The backbone, in training mode. ``channels``, ``strides`` and ``feature_info`` describe its outputs.
 
     Raises:
-        ValueError: Unknown name; the message lists the near ones. A source without a file.
+        ValueError: Unknown name or argument; the message lists the near ones. A source without a file, ``pretrained=True``.
         FileNotFoundError, CheckpointError: The file is missing or does not fit.
 
     Example:
@@ -72,15 +73,33 @@ def get_backbone(
     if name not in names:
         near = difflib.get_close_matches(name, names, n=3, cutoff=0.4) or names
         raise ArgumentError(f"name={name!r} is unknown: take one of {', '.join(near)}; csan_mm.list_models() lists all")
-    family = max((family for family in FAMILIES if name.startswith(f"{family}-")), key=len)
-    backbone = FAMILIES[family][0](arch=name.removeprefix(f"{family}-"), **options)
+    if isinstance(pretrained, bool):
+        raise ArgumentError(
+            f"pretrained={pretrained!r} is no file: csan_mm downloads nothing, give the path of a weight file, or None"
+        )
     if pretrained is None and source is not None:
         raise ArgumentError(
             f"source={source!r} says how a file is laid out, and there is none: give pretrained=PATH too"
         )
+    family = max((family for family in FAMILIES if name.startswith(f"{family}-")), key=len)
+    kind = FAMILIES[family][0]
+    _check_options(kind, name, options)
+    backbone = kind(arch=name.removeprefix(f"{family}-"), **options)
     if pretrained is not None:
         _load(backbone, Pretrained(os.fspath(pretrained), source, min_match, trust))
     return backbone
+
+
+def _check_options(kind: type[base.DenseBackbone], name: str, options: dict[str, Any]) -> None:
+    """Refuse what the class does not take, and ``arch``, which the name says already."""
+    for option in options:
+        if option == "arch":
+            raise ArgumentError(
+                f"arch={options[option]!r} beside name={name!r}: the name says it; for sizes of your own build "
+                f"csan_mm.backbones.{kind.__name__}(arch=...)"
+            )
+        if option not in arguments_of(kind):
+            raise ArgumentError(f"{kind.__name__} takes no argument {option!r}: {near_arguments(kind, option)}")
 
 
 def _load(backbone: base.DenseBackbone, pretrained: Pretrained) -> None:

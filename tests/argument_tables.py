@@ -185,8 +185,9 @@ NOT_RIGHT_PARTS = [
 
 #: Who builds the other classes of the packages whose classes users build -> their names.
 NOT_BUILT_BY_USERS = {
-    "nobody: bases of others": [
+    "nobody: bases of others, and what a backbone says of itself": [
         "backbones.base.DenseBackbone",
+        "backbones.feature_info.FeatureInfo",
         "backbones.isotropic.IsotropicBackbone",
         "layers.dynamic.DynamicLayer",
         "mixers.base.TokenMixer",

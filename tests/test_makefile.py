@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+#: What make, or its target test-cpus, sets for the tests themselves.
 UNDER_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "PYTEST_ARGS", "WORKERS", "VENV", "PYTHON")
+CPUS = ("ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA", "MKL_CBWR", "CSAN_MM_TEST_SEED")
 
 #: A virtual environment's python that does what FAKE_* say and writes down what it was asked for.
 FAKE_PYTHON = """#!/bin/sh
@@ -40,7 +42,7 @@ def make(tmp_path: Path, repo_root: Path) -> Callable[..., tuple[int, list[str],
     def run(*arguments: str, **variables: str) -> tuple[int, list[str], str]:
         record.write_text("")
         # The tests themselves may run under make, with variables of their own.
-        outside = {name: value for name, value in os.environ.items() if name not in UNDER_MAKE}
+        outside = {name: value for name, value in os.environ.items() if name not in UNDER_MAKE + CPUS}
         environment = {**outside, "RECORD": str(record), **variables}
         command = ["make", "--no-print-directory", *arguments]
         done = subprocess.run([*command, "VENV=env"], cwd=tmp_path, env=environment, capture_output=True, text=True)

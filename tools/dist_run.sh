@@ -1,9 +1,13 @@
 #!/usr/bin/env bash
 # What dist_train.sh and dist_test.sh share: start a script of this folder in several processes with torchrun.
-#   dist_run.sh SCRIPT PROCESSES ARGUMENTS...
+# usage: dist_run.sh SCRIPT PROCESSES ARGUMENTS...
 # Environment, as in OpenMMLab: PORT, NNODES, NODE_RANK, MASTER_ADDR; PYTHON is the interpreter (default: python).
 # Without a GPU the processes train together on the CPU.
 set -euo pipefail
+
+help() { sed -n '/^#!/d; /^#/!q; s/^# //p' "${BASH_SOURCE[0]}"; }
+[[ "${1:-}" != -h && "${1:-}" != --help ]] || { help; exit; }
+[[ $# -ge 2 ]] || { help >&2; exit 2; }
 
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 python="${PYTHON:-python}"
@@ -20,9 +24,12 @@ refuse() {
 
 nodes="${NNODES:-1}"
 address="${MASTER_ADDR:-127.0.0.1}"
-if [[ "$nodes" == 1 ]]; then
-    # A port that is free now; two trainings on one machine do not meet.
-    port="${PORT:-$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')}"
+if [[ "$nodes" == 1 && -z "${PORT:-}" ]]; then
+    # torchrun takes a port that is free now: two trainings on one machine do not meet. The address saves it from asking for
+    # the machine's name, which not every network answers.
+    meeting=(--standalone --local_addr=127.0.0.1)
+elif [[ "$nodes" == 1 ]]; then
+    meeting=(--nnodes=1 --node_rank=0 --master_addr="$address" --master_port="$PORT")
 else
     case "$address" in
         127.* | localhost | ::1)
@@ -30,13 +37,8 @@ else
             ;;
     esac
     [[ -n "${NODE_RANK:-}" ]] || refuse "NNODES=$nodes without NODE_RANK: set it to 0 on the first node, 1 on the next, ..."
-    port="${PORT:-29500}" # the same on every node
+    # The port must be the same on every node.
+    meeting=(--nnodes="$nodes" --node_rank="$NODE_RANK" --master_addr="$address" --master_port="${PORT:-29500}")
 fi
 
-exec "$python" -m torch.distributed.run \
-    --nnodes="$nodes" \
-    --node_rank="${NODE_RANK:-0}" \
-    --nproc_per_node="$processes" \
-    --master_addr="$address" \
-    --master_port="$port" \
-    "$here/$script" "$@" --launcher pytorch
+exec "$python" -m torch.distributed.run "${meeting[@]}" --nproc_per_node="$processes" "$here/$script" "$@" --launcher pytorch

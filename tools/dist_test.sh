@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Evaluate in several processes, one for each GPU: dist_test.sh CONFIG CHECKPOINT PROCESSES [options of test.py]
+# Evaluate in several processes, one for each GPU.
+# usage: dist_test.sh CONFIG CHECKPOINT PROCESSES [options of test.py]
 set -euo pipefail
 
-if [[ $# -lt 3 ]]; then
-    echo "usage: $0 CONFIG CHECKPOINT PROCESSES [options of test.py]" >&2
-    exit 2
-fi
+help() { sed -n '/^#!/d; /^#/!q; s/^# //p' "${BASH_SOURCE[0]}"; }
+[[ "${1:-}" != -h && "${1:-}" != --help ]] || { help; exit; }
+[[ $# -ge 3 ]] || { help >&2; exit 2; }
 config="$1"
 checkpoint="$2"
 processes="$3"

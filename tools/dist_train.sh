@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Train in several processes, one for each GPU: dist_train.sh CONFIG PROCESSES [options of train.py]
+# Train in several processes, one for each GPU.
+# usage: dist_train.sh CONFIG PROCESSES [options of train.py]
 set -euo pipefail
 
-if [[ $# -lt 2 ]]; then
-    echo "usage: $0 CONFIG PROCESSES [options of train.py]" >&2
-    exit 2
-fi
+help() { sed -n '/^#!/d; /^#/!q; s/^# //p' "${BASH_SOURCE[0]}"; }
+[[ "${1:-}" != -h && "${1:-}" != --help ]] || { help; exit; }
+[[ $# -ge 2 ]] || { help >&2; exit 2; }
 config="$1"
 processes="$2"
 shift 2

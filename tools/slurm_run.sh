@@ -1,8 +1,12 @@
 #!/usr/bin/env bash
 # What slurm_train.sh and slurm_test.sh share: start a script of this folder as the tasks of a slurm job.
-#   slurm_run.sh PARTITION JOB_NAME SCRIPT ARGUMENTS...
+# usage: slurm_run.sh PARTITION JOB_NAME SCRIPT ARGUMENTS...
 # Environment, as in OpenMMLab: GPUS (default 8), GPUS_PER_NODE (8), CPUS_PER_TASK (5), SRUN_ARGS; PYTHON is the interpreter.
 set -euo pipefail
+
+help() { sed -n '/^#!/d; /^#/!q; s/^# //p' "${BASH_SOURCE[0]}"; }
+[[ "${1:-}" != -h && "${1:-}" != --help ]] || { help; exit; }
+[[ $# -ge 3 ]] || { help >&2; exit 2; }
 
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 partition="$1"

@@ -1,8 +1,12 @@
 #!/usr/bin/env bash
 # One task of a slurm job: tell torch where the first task listens, then run the script.
-#   slurm_task.sh SCRIPT ARGUMENTS...
+# usage: slurm_task.sh SCRIPT ARGUMENTS...
 # Everything comes from slurm's variables, since scontrol is often missing inside a container.
 set -euo pipefail
+
+help() { sed -n '/^#!/d; /^#/!q; s/^# //p' "${BASH_SOURCE[0]}"; }
+[[ "${1:-}" != -h && "${1:-}" != --help ]] || { help; exit; }
+[[ $# -ge 1 ]] || { help >&2; exit 2; }
 
 # The first name in a list like node[003-005,7],other: its brackets become their first number.
 first_host() {

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Evaluate as a slurm job: slurm_test.sh PARTITION JOB_NAME CONFIG CHECKPOINT [options of test.py]
+# Evaluate as a slurm job.
+# usage: slurm_test.sh PARTITION JOB_NAME CONFIG CHECKPOINT [options of test.py]
 # Environment: GPUS, GPUS_PER_NODE, CPUS_PER_TASK, SRUN_ARGS, PORT, PYTHON.
 set -euo pipefail
 
-if [[ $# -lt 4 ]]; then
-    echo "usage: $0 PARTITION JOB_NAME CONFIG CHECKPOINT [options of test.py]" >&2
-    exit 2
-fi
+help() { sed -n '/^#!/d; /^#/!q; s/^# //p' "${BASH_SOURCE[0]}"; }
+[[ "${1:-}" != -h && "${1:-}" != --help ]] || { help; exit; }
+[[ $# -ge 4 ]] || { help >&2; exit 2; }
 partition="$1"
 job="$2"
 shift 2

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils.checkpoint import checkpoint
 
+from csan_mm.backbones.feature_info import FeatureInfo
 from csan_mm.common.checks import is_int
 from csan_mm.common.errors import ArgumentError
 from csan_mm.common.norms import build_norm
@@ -127,6 +128,18 @@ def drop_path_rates(rate: float, depths: Sequence[int]) -> list[list[float]]:
     return [[rate * block / last for block in range(start, start + depth)] for start, depth in zip(first, depths)]
 
 
+def check_image(image: Tensor) -> Tensor:
+    """The image batch itself, if it is one.
+
+    Raises:
+        ValueError: It has not four axes.
+    """
+    if image.dim() != 4:
+        cure = "add the batch axis with image[None]" if image.dim() == 3 else "take images (B, in_channels, H, W)"
+        raise ArgumentError(f"image of shape {tuple(image.shape)} is no batch of images (B, in_channels, H, W): {cure}")
+    return image
+
+
 def init_weights_(module: nn.Module) -> None:
     """The papers' start for Linear and LayerNorm: truncated normal 0.02, zero bias; 1 / 0. For ``module.apply``."""
     if isinstance(module, nn.Linear):
@@ -203,10 +216,21 @@ class DenseBackbone(BaseModule, PyTorchModelHubMixin, library_name="csan_mm", li
         return super().save_pretrained(save_directory, config=config, **options)
 
     @property
-    def feature_info(self) -> list[dict[str, int]]:
-        """The returned maps as timm lists them: ``num_chs`` (width), ``reduction`` (stride) and ``index`` (level)."""
+    def feature_info(self) -> FeatureInfo:
+        """The returned maps as timm lists them: a list of dicts that has ``channels()``, ``reduction()``, ``module_name()``."""
         rows = zip(self.channels, self.strides, self.out_indices)
-        return [{"num_chs": width, "reduction": stride, "index": level} for width, stride, level in rows]
+        return FeatureInfo(
+            {"num_chs": width, "reduction": stride, "index": level, "module": self.source_of(level)}
+            for width, stride, level in rows
+        )
+
+    def source_of(self, level: int) -> str:
+        """Name of the module that makes a level's map: its output norm, or where there is none, its stage."""
+        return f"norm{level}" if hasattr(self, f"norm{level}") else self.stage_name(level)
+
+    def stage_name(self, level: int) -> str:
+        """Name of the module whose output is a level's raw map."""
+        raise NotImplementedError(f"{type(self).__name__} must say which module ends a level")
 
     @property
     def num_built(self) -> int:

@@ -12,7 +12,7 @@ from timm.layers import DropPath, trunc_normal_
 from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
-from csan_mm.backbones.base import DenseBackbone, drop_path_rates, resolve_arch, with_heads
+from csan_mm.backbones.base import DenseBackbone, check_image, drop_path_rates, resolve_arch, with_heads
 from csan_mm.backbones.isotropic import refit_positions, resized_positions
 from csan_mm.common.arguments import check_arguments
 from csan_mm.common.checks import check_size
@@ -209,7 +209,7 @@ class HieraCSaN(DenseBackbone):
 
     def forward(self, image: Tensor) -> tuple[Tensor, ...]:
         """Image (B, in_channels, H, W) -> one map per ``out_indices``."""
-        H, W = image.shape[-2:]
+        H, W = check_image(image).shape[-2:]
         x = self.patch_embed(pad_to_multiple(image, STRIDE * MASK_UNIT, axes=(2, 3)))  # (B, H/4, W/4, C)
         x = x + self.positions(x.shape[1], x.shape[2])
         outputs = []
@@ -229,6 +229,10 @@ class HieraCSaN(DenseBackbone):
         table = at_least_float32(self.pos_embed)  # there is no bicubic kernel for half types on a CPU
         stretched = interpolate(table, size=(height, width), mode="bicubic", antialias=True).to(window.dtype)
         return (stretched + window).permute(0, 2, 3, 1)
+
+    def stage_name(self, level: int) -> str:
+        """The last block of a stage."""
+        return f"blocks.{self.stage_ends[level] - 1}"
 
     def parts(self) -> list[list[nn.Module | nn.Parameter]]:
         """Patch and position embedding, then the blocks of each stage."""

@@ -10,7 +10,7 @@ import torch
 from timm.layers import resample_abs_pos_embed
 from torch import Tensor, nn
 
-from csan_mm.backbones.base import DenseBackbone
+from csan_mm.backbones.base import DenseBackbone, check_image
 from csan_mm.common.checks import check_choice
 from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.pyramid import PyramidFromDepths
@@ -100,7 +100,7 @@ class IsotropicBackbone(DenseBackbone):
 
     def forward(self, image: Tensor) -> tuple[Tensor, ...]:
         """Image (B, 3, H, W) -> one output of ``out_type`` per ``out_indices``."""
-        x, grid = self.embed(image)
+        x, grid = self.embed(check_image(image))
         outputs = []
         for i, block in enumerate(self.blocks):
             x = self.run_block(block, x, grid)
@@ -125,6 +125,16 @@ class IsotropicBackbone(DenseBackbone):
         """Output norms stand where no final norm does."""
         last = len(self.depths) - 1
         return tuple(i for i in self.out_indices if not (self.final_norm and i == last))
+
+    def source_of(self, level: int) -> str:
+        """The pyramid's rescaling; the final norm behind the last block, where there is one; else as in all backbones."""
+        if self.pyramid is not None:
+            return f"pyramid.{self.out_indices.index(level)}"
+        return "norm" if self.final_norm and level == len(self.depths) - 1 else super().source_of(level)
+
+    def stage_name(self, level: int) -> str:
+        """The block itself."""
+        return f"blocks.{level}"
 
     def stem(self) -> list[nn.Module | nn.Parameter]:
         """What turns an image into tokens: modules and parameters."""

@@ -14,7 +14,7 @@ from timm.layers import DropPath, trunc_normal_
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from csan_mm.backbones.base import DenseBackbone, drop_path_rates, resolve_arch
+from csan_mm.backbones.base import DenseBackbone, check_image, drop_path_rates, resolve_arch
 from csan_mm.common.arguments import check_arguments
 from csan_mm.common.checks import check_choice
 from csan_mm.common.errors import ArgumentError
@@ -299,7 +299,7 @@ class MAViT(DenseBackbone):
 
     def forward(self, image: Tensor) -> tuple[Tensor, ...]:
         """Image (B, in_channels, H, W) -> one map per ``out_indices``."""
-        x = self.patch_embed(image)  # (B, ceil(H/4), ceil(W/4), C)
+        x = self.patch_embed(check_image(image))  # (B, ceil(H/4), ceil(W/4), C)
         outputs = []
         for i, stage in enumerate(self.layers):
             rotation = stage.RoPE(x.shape[1:3], x)
@@ -310,6 +310,10 @@ class MAViT(DenseBackbone):
             if stage.downsample is not None:
                 x = stage.downsample(x)
         return tuple(outputs)
+
+    def stage_name(self, level: int) -> str:
+        """The last block of a stage."""
+        return f"layers.{level}.blocks.{self.depths[level] - 1}"
 
     def parts(self) -> list[list[nn.Module | nn.Parameter]]:
         """The stem, then the stages; the down-sampling between two belongs to the later one."""

@@ -10,7 +10,7 @@ from typing import Any
 from timm.layers import DropPath, resize_rel_pos_bias_table
 from torch import Tensor, nn
 
-from csan_mm.backbones.base import DenseBackbone, drop_path_rates, resolve_arch, with_heads
+from csan_mm.backbones.base import DenseBackbone, check_image, drop_path_rates, resolve_arch, with_heads
 from csan_mm.common.arguments import check_arguments
 from csan_mm.common.checks import check_choice
 from csan_mm.common.errors import ArgumentError
@@ -210,7 +210,7 @@ class SwinCSaN(DenseBackbone):
 
     def forward(self, image: Tensor) -> tuple[Tensor, ...]:
         """Image (B, in_channels, H, W) -> one map per ``out_indices``."""
-        x = self.patch_embed(image)  # (B, ceil(H/4), ceil(W/4), C)
+        x = self.patch_embed(check_image(image))  # (B, ceil(H/4), ceil(W/4), C)
         outputs = []
         for i, stage in enumerate(self.layers):
             x = stage.downsample(x)
@@ -220,6 +220,10 @@ class SwinCSaN(DenseBackbone):
             if i in self.out_indices:
                 outputs.append(self.output(x, i, image))
         return tuple(outputs)
+
+    def stage_name(self, level: int) -> str:
+        """The last block of a stage."""
+        return f"layers.{level}.blocks.{self.depths[level] - 1}"
 
     def parts(self) -> list[list[nn.Module | nn.Parameter]]:
         """The patch embedding, then the stages."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from csan_mm.common.errors import UserError
+from csan_mm.common.unknown_arguments import near_arguments
 from csan_mm.registry import MODELS
 
 #: OpenCV's reader and Pillow's do not say which file they could not decode; these are the names of their errors.
@@ -86,7 +87,11 @@ def explain(error: Exception, config: str, find_bad_image: Callable[[], str | No
     if isinstance(error, TypeError) and (
         call := re.search(r"(\w+)\.__init__\(\) got an unexpected keyword [^']*'(\w+)'", text)
     ):
-        return f"{call.group(1)} takes no argument {call.group(2)!r}: correct {config}, or the option that sets it"
+        kind = MODELS.module_dict.get(call.group(1))
+        hint = f" ({near_arguments(kind, call.group(2)).rstrip('?')})" if kind else ""
+        return (
+            f"{call.group(1)} takes no argument {call.group(2)!r}{hint}: correct {config}, or the option that sets it"
+        )
     if isinstance(error, AssertionError) and (unread := re.findall(r"failed to load image: (.+)", text)):
         return _bad_image(unread[-1].strip(), config)
     if isinstance(error, json.JSONDecodeError):

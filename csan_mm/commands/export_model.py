@@ -2,7 +2,7 @@
 
 import argparse
 
-from csan_mm.commands.options import add_trust
+from csan_mm.commands.options import add_cfg_options, add_trust
 
 HELP = "write a trained model as ONNX or torch.export for any batch and image size; it is run and compared before it is kept"
 EXAMPLE = "csan_mm export-model CONFIG CHECKPOINT detector.onnx"
@@ -20,6 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="model: preprocessed image to the raw outputs of a dense head, without decoding and NMS (default: model)",
     )
     parser.add_argument("--opset", type=int, default=18, help="ONNX operator set, from 17 (default: 18)")
+    add_cfg_options(parser)
     add_trust(parser)
 
 

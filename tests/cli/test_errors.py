@@ -53,9 +53,9 @@ def end_of(error: Exception, capsys, **options) -> tuple[int, str]:
             "error: SwinCSaN is not in the mmdet::model registry (did you mean csan_mm.SwinCSaN): correct the `type` in c.py\n",
         ),
         (
-            TypeError("SwinCSaN.__init__() got an unexpected keyword argument 'depth'"),
+            TypeError("SwinCSaN.__init__() got an unexpected keyword argument 'drop_path'"),
             1,
-            "error: SwinCSaN takes no argument 'depth': correct c.py",
+            "error: SwinCSaN takes no argument 'drop_path' (did you mean drop_path_rate): correct c.py",
         ),
         (
             ValueError("need at least one array to concatenate"),

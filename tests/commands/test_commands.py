@@ -93,6 +93,14 @@ def test_models_lists_names(capsys):
     assert main(["models", "no-such"]) == 1
 
 
+def test_convert_s_help_lists_all_sources():
+    """Written there a second time, since a help must not need torch."""
+    from csan_mm.checkpoint import SOURCES
+    from csan_mm.commands.convert import SOURCE_NAMES
+
+    assert SOURCE_NAMES.split(", ") == list(SOURCES)
+
+
 def test_completion_knows_commands_and_options(capsys):
     pytest.importorskip("shtab")
     assert main(["completion", "bash"]) == 0

@@ -1,5 +1,6 @@
 """tools/export_model.py: the file of a trained model runs elsewhere; mistakes are one sentence and leave no file."""
 
+import re
 from pathlib import Path
 
 import onnxruntime
@@ -39,6 +40,14 @@ def test_a_backbone_as_torch_program_and_mistakes(tool, trained, tmp_path):
     with open(tmp_path / "net.pt2", "rb") as file:
         maps = torch.export.load(file).module()(torch.randn(1, 3, 50, 90))
     assert [tuple(level.shape[-2:]) for level in maps] == [(13, 23), (7, 12), (4, 6), (2, 3)]
+
+    # The backbone of another width, set on the command line, does not fit the file: the option reached the model.
+    width = "model.backbone.arch.embed_dims=32"
+    for script, name in (("export_model.py", "wide.pt2"), ("export_backbone.py", "wide")):
+        other = tool(script, config, checkpoint, tmp_path / name, "--cfg-options", width)
+        assert other.code == 1, other.out
+        assert re.search("does not fit|is not that of", other.err), other.err
+    assert not list(tmp_path.glob("wide*"))
 
     wrong = tool("export_model.py", config, checkpoint, tmp_path / "net.pb")
     assert (wrong.code, ".onnx" in wrong.err) == (2, True)

@@ -55,8 +55,8 @@ def test_dist_train_calls_torchrun(dist, repo_root):
     code, lines, _ = dist("dist_train.sh", "a config.py", "4", "--cfg-options", "a.b=x y", "c='[1, 2]'")
     assert code == 7
     assert lines[2:] == [
-        "[-m]", "[torch.distributed.run]", "[--nnodes=1]", "[--node_rank=0]", "[--nproc_per_node=4]",
-        "[--master_addr=127.0.0.1]", "[--master_port=1234]", f"[{repo_root}/tools/train.py]", "[a config.py]",
+        "[-m]", "[torch.distributed.run]", "[--nnodes=1]", "[--node_rank=0]", "[--master_addr=127.0.0.1]",
+        "[--master_port=1234]", "[--nproc_per_node=4]", f"[{repo_root}/tools/train.py]", "[a config.py]",
         "[--cfg-options]", "[a.b=x y]", "[c='[1, 2]']", "[--launcher]", "[pytorch]",
     ]  # fmt: skip
 
@@ -69,17 +69,28 @@ def test_dist_test_has_the_checkpoint_before_the_processes(dist, repo_root):
     ]  # fmt: skip
 
 
-def test_a_free_port_is_taken_unless_one_is_set(dist, launch, tmp_path, repo_root):
-    """Here python runs for the port, then records."""
-    recorder = tmp_path / "python-or-record"
-    recorder.write_text(f'#!/bin/bash\nif [[ "$1" == -c ]]; then exec "{sys.executable}" "$@"; fi\n{RECORDER}')
-    recorder.chmod(0o755)
-    ports = set()
-    for _ in range(2):
-        _, lines, _ = launch("dist_train.sh", "c.py", "2", PYTHON=str(recorder))
-        ports |= {line for line in lines if line.startswith("[--master_port=")}
-    assert len(ports) == 2
-    assert all(1024 < int(port[len("[--master_port=") : -1]) < 65536 for port in ports)
+SCRIPTS = ["dist_run", "dist_train", "dist_test", "slurm_run", "slurm_task", "slurm_train", "slurm_test"]
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_every_script_says_how_it_is_called(script, repo_root):
+    """The head of the file is its help."""
+    for word in ("-h", "--help"):
+        done = subprocess.run(["bash", repo_root / f"tools/{script}.sh", word], capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert re.search(rf"^usage: {script}.sh [A-Z]", done.stdout, re.M)
+        assert "#" not in done.stdout
+    done = subprocess.run(["bash", repo_root / f"tools/{script}.sh"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"usage: {script}.sh" in done.stderr
+
+
+def test_torchrun_takes_a_free_port_unless_one_is_set(dist):
+    _, lines, _ = dist("dist_train.sh", "c.py", "2", PORT="")
+    assert lines[4:7] == ["[--standalone]", "[--local_addr=127.0.0.1]", "[--nproc_per_node=2]"]
+    _, lines, _ = dist("dist_train.sh", "c.py", "2", PORT="4321")
+    assert "[--master_port=4321]" in lines
+    assert "[--standalone]" not in lines
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "localhost", "::1", None])
@@ -96,7 +107,7 @@ def test_several_nodes(dist):
     assert "without NODE_RANK" in message
     code, lines, _ = dist("dist_train.sh", "c.py", "2", NNODES="2", MASTER_ADDR="10.0.0.1", NODE_RANK="1", PORT="")
     assert lines[4:9] == [
-        "[--nnodes=2]", "[--node_rank=1]", "[--nproc_per_node=2]", "[--master_addr=10.0.0.1]", "[--master_port=29500]",
+        "[--nnodes=2]", "[--node_rank=1]", "[--master_addr=10.0.0.1]", "[--master_port=29500]", "[--nproc_per_node=2]",
     ]  # fmt: skip
 
 
