@@ -189,6 +189,7 @@ NOT_BUILT_BY_USERS = {
         "backbones.base.DenseBackbone",
         "backbones.feature_info.FeatureInfo",
         "backbones.isotropic.IsotropicBackbone",
+        "layers.conv.Conv2d",
         "layers.dynamic.DynamicLayer",
         "mixers.base.TokenMixer",
         "mixers.subspace.SubspaceMixer",

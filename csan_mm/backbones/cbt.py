@@ -17,6 +17,7 @@ from csan_mm.common.arguments import check_arguments
 from csan_mm.common.checks import check_size
 from csan_mm.common.errors import ArgumentError
 from csan_mm.common.norms import build_norm
+from csan_mm.layers.conv import Conv2d
 from csan_mm.layers.ista import ISTA
 from csan_mm.layers.padding import cells
 from csan_mm.mixers.build import build_mixer, mixer_options
@@ -49,7 +50,7 @@ class ConvStem(nn.Module):
         widths = [in_channels, *[embed_dims // divisor for divisor in (8, 4, 2, 1)]]
         layers: list[nn.Module] = []
         for before, width in pairwise(widths):
-            conv = nn.Conv2d(before, width, 3, stride=2, padding=1, bias=False)
+            conv = Conv2d(before, width, 3, stride=2, padding=1, bias=False)
             layers += [nn.Sequential(conv, build_norm("stem_norm_cfg", norm_cfg, width)), nn.GELU()]
         self.proj = nn.Sequential(*layers[:-1])
 

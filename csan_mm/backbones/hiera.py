@@ -17,6 +17,7 @@ from csan_mm.backbones.isotropic import refit_positions, resized_positions
 from csan_mm.common.arguments import check_arguments
 from csan_mm.common.checks import check_size
 from csan_mm.common.errors import ArgumentError
+from csan_mm.layers.conv import Conv2d
 from csan_mm.layers.dynamic import at_least_float32
 from csan_mm.layers.mlp import Mlp
 from csan_mm.layers.padding import cells, pad_to_multiple
@@ -110,7 +111,7 @@ class HieraEmbed(nn.Module):
 
     def __init__(self, in_channels: int, embed_dims: int) -> None:
         super().__init__()
-        self.proj = nn.Conv2d(in_channels, embed_dims, 7, stride=STRIDE, padding=3)
+        self.proj = Conv2d(in_channels, embed_dims, 7, stride=STRIDE, padding=3)
 
     def forward(self, image: Tensor) -> Tensor:
         """Embed an image whose sides are multiples of 4."""

@@ -19,6 +19,7 @@ from csan_mm.common.arguments import check_arguments
 from csan_mm.common.checks import check_choice
 from csan_mm.common.errors import ArgumentError
 from csan_mm.common.norms import build_norm
+from csan_mm.layers.conv import Conv2d
 from csan_mm.layers.depthwise import DepthwiseConv2d
 from csan_mm.layers.rotary import Rotary2D, Rotation, rotate
 from csan_mm.mixers.base import merge_heads
@@ -106,11 +107,11 @@ class GatedAttention(nn.Module):
     def __init__(self, embed_dims: int, num_heads: int, operator: dict[str, Any]) -> None:
         super().__init__()
         self.num_heads = num_heads
-        self.qkvo = nn.Conv2d(embed_dims, 4 * embed_dims, 1)
+        self.qkvo = Conv2d(embed_dims, 4 * embed_dims, 1)
         self.lepe = DepthwiseConv2d(embed_dims, 5)
         options = {key: value for key, value in operator.items() if key != "type"}
         self.operator = OPERATORS[operator["type"]](num_heads, embed_dims // num_heads, **options)
-        self.proj = nn.Conv2d(embed_dims, embed_dims, 1)
+        self.proj = Conv2d(embed_dims, embed_dims, 1)
 
     def forward(self, x: Tensor, rotation: Rotation) -> Tensor:
         """Attend over the whole map."""
@@ -134,10 +135,10 @@ class ConvFFN(nn.Module):
 
     def __init__(self, embed_dims: int, hidden_dims: int) -> None:
         super().__init__()
-        self.fc1 = nn.Conv2d(embed_dims, hidden_dims, 1)
+        self.fc1 = Conv2d(embed_dims, hidden_dims, 1)
         self.act = nn.GELU()
         self.dwconv = DepthwiseConv2d(hidden_dims, 3)
-        self.fc2 = nn.Conv2d(hidden_dims, embed_dims, 1)
+        self.fc2 = Conv2d(hidden_dims, embed_dims, 1)
 
     def forward(self, x: Tensor) -> Tensor:
         """Run the network on each cell and its neighbours."""
@@ -195,7 +196,7 @@ class Downsample(nn.Module):
 
     def __init__(self, in_channels: int, out_channels: int, norm_cfg: dict[str, Any]) -> None:
         super().__init__()
-        self.reduction = nn.Conv2d(in_channels, out_channels, 3, stride=2, padding=1)
+        self.reduction = Conv2d(in_channels, out_channels, 3, stride=2, padding=1)
         self.norm = build_norm("conv_norm_cfg", norm_cfg, out_channels)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -211,7 +212,7 @@ class ConvStem(nn.Module):
         half = embed_dims // 2
         layers = []
         for before, width, stride in [(in_channels, half, 2), (half, half, 1), (half, half, 1), (half, embed_dims, 2)]:
-            conv = nn.Conv2d(before, width, 3, stride=stride, padding=1)
+            conv = Conv2d(before, width, 3, stride=stride, padding=1)
             layers += [conv, build_norm("conv_norm_cfg", norm_cfg, width), nn.GELU()]
         self.proj = nn.Sequential(*layers[:-1])
 

@@ -1,21 +1,20 @@
 """Depthwise convolution: every channel by itself."""
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from csan_mm.common.arguments import check_arguments
+from csan_mm.layers.conv import Conv2d
 
 
-class DepthwiseConv2d(nn.Conv2d):
+class DepthwiseConv2d(Conv2d):
     """A k x k convolution of each channel that keeps the map's size, (B, C, H, W) -> (B, C, H, W).
 
-    Parameters and start are those of ``nn.Conv2d(C, C, k, padding=k // 2, groups=C)``. For a channels_last map torch lays the
-    weight's gradient out as channels_last too, which DDP, whose buckets have the weight's own strides, has to copy and warns of.
+    Parameters and start are those of ``nn.Conv2d(C, C, k, padding=k // 2, groups=C)``.
 
     Args:
         embed_dims: C.
         kernel_size: k, odd.
-
 
     Raises:
         ValueError: A width below 1, an even kernel.
@@ -24,13 +23,6 @@ class DepthwiseConv2d(nn.Conv2d):
     def __init__(self, embed_dims: int, kernel_size: int) -> None:
         check_arguments(locals())
         super().__init__(embed_dims, embed_dims, kernel_size, padding=kernel_size // 2, groups=embed_dims)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Convolve; the gradient comes back through a view, which gives it the strides of a plain weight."""
-        k = self.kernel_size[0]
-        plain = self.weight.stride() == (k * k, k * k, k, 1)
-        weight = self.weight.flatten(1).view_as(self.weight) if plain else self.weight
-        return self._conv_forward(x, weight, self.bias)
 
 
 def convolve_tokens(conv: DepthwiseConv2d, x: Tensor, grid: tuple[int, int], num_prefix: int) -> Tensor:

@@ -21,6 +21,7 @@ from torch.nn.functional import conv2d, normalize, pad
 
 from csan_mm.common.arguments import check_arguments
 from csan_mm.common.errors import ArgumentError
+from csan_mm.layers.conv import Conv2d
 from csan_mm.layers.dynamic import DynamicLayer, at_least_float32
 from csan_mm.layers.pooling import adaptive_pool
 
@@ -53,9 +54,9 @@ class DynamicDepthwiseConv(DynamicLayer):
         hidden, out = (embed_dims // 4, 9 * embed_dims) if strategy == "gap" else (embed_dims, embed_dims)
         side = 3 if strategy == "conv" else 1
         self.wfm = nn.Sequential(
-            nn.Conv2d(embed_dims, hidden, side, padding=side // 2),
+            Conv2d(embed_dims, hidden, side, padding=side // 2),
             nn.GELU(),
-            nn.Conv2d(hidden, out, side, padding=side // 2, bias=False),
+            Conv2d(hidden, out, side, padding=side // 2, bias=False),
         )
         self.amp = nn.Linear(embed_dims, embed_dims) if strategy == "amp_dir" else None
 

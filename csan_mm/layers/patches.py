@@ -5,6 +5,7 @@ from torch import Tensor, nn
 
 from csan_mm.common.arguments import check_arguments
 from csan_mm.common.checks import check_number
+from csan_mm.layers.conv import Conv2d
 from csan_mm.layers.padding import pad_to_multiple
 
 
@@ -26,7 +27,7 @@ class PatchEmbed(nn.Module):
         check_arguments(locals())
         super().__init__()
         self.patch_size = patch_size
-        self.proj = nn.Conv2d(in_channels, embed_dims, patch_size, stride=patch_size)
+        self.proj = Conv2d(in_channels, embed_dims, patch_size, stride=patch_size)
         self.norm = nn.Identity() if norm_eps is None else nn.LayerNorm(embed_dims, eps=norm_eps)
 
     def forward(self, x: Tensor) -> Tensor:
