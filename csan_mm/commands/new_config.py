@@ -13,19 +13,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--data",
         required=True,
         metavar="DIR",
-        help="folder with COCO annotations and images, or one COCO JSON file to train on",
+        help="folder with COCO annotations and images, or with images and label maps, or one COCO JSON file to train on",
     )
-    parser.add_argument("--task", help="detection or instance (default: detection)")
+    parser.add_argument("--task", help="detection, instance or semantic (default: detection; of label maps semantic)")
     parser.add_argument(
         "--model", default="swin-csan-tiny", help="backbone (csan_mm models lists them; default: swin-csan-tiny)"
     )
     parser.add_argument(
         "--detector",
-        help="retinanet, faster-rcnn, dino, mask-rcnn or cascade-mask-rcnn (default: by the task)",
+        help="retinanet, faster-rcnn, dino; mask-rcnn, cascade-mask-rcnn; upernet, semantic-fpn (default: by the task)",
     )
     parser.add_argument("--gpus", type=int, help="GPUs to train on; 0: the CPU (default: those torch sees)")
     parser.add_argument(
-        "--classes", metavar="NAME,NAME", help="train on these classes alone, separated by commas (default: all)"
+        "--classes",
+        metavar="NAME,NAME",
+        help="train on these alone; of label maps the names of all values, in their order",
     )
     parser.add_argument("--force", action="store_true", help="replace files that exist")
     parser.add_argument("--no-preflight", action="store_true", help="write the config and do not check it")

@@ -38,14 +38,17 @@ def new_config(
     ``csan_mm new-config`` is this, followed by ``csan_mm preflight`` on what was written.
 
     Args:
-        data: The folder, or one COCO annotation file.
+        data: The folder, with COCO annotations or with images and label maps (PNGs of class indices), or one COCO annotation
+            file.
         out: The config to write, a ``.py``. The lists of a validation split, where one is made, stand beside it.
-        task: 'detection' or 'instance'. Default: the detector's; without one, detection.
+        task: 'detection', 'instance' or 'semantic'. Default: the detector's; without one, detection, or semantic where the
+            folder has label maps.
         model: A backbone as :func:`csan_mm.list_models` names it. Default: 'swin-csan-tiny'.
-        detector: 'retinanet', 'faster-rcnn', 'dino', 'mask-rcnn' or 'cascade-mask-rcnn'. Default: RetinaNet or Mask R-CNN,
-            by the task.
+        detector: 'retinanet', 'faster-rcnn', 'dino', 'mask-rcnn', 'cascade-mask-rcnn', 'upernet' or 'semantic-fpn'. Default:
+            RetinaNet, Mask R-CNN or UPerNet, by the task.
         gpus: For how many GPUs batch and learning rate are; 0: a CPU. Default: as many as torch sees.
-        classes: Train on these alone. Default: all of the data.
+        classes: Train on these alone; of label maps the names of all values, in their order. Default: all, as the data name
+            them.
         force: Replace files that exist. Default: False.
 
     Returns:

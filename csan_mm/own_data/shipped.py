@@ -11,6 +11,7 @@ from csan_mm.common.package_configs import shipped_configs
 DETECTORS = {
     "detection": ("retinanet", "faster-rcnn", "dino"),
     "instance": ("mask-rcnn", "cascade-mask-rcnn"),
+    "semantic": ("upernet", "semantic-fpn"),
 }
 
 _COCO = re.compile(r"(?P<detector>[a-z-]+?)(?:-4scale)?_(?P<model>[a-z0-9-]+)_.*_coco")

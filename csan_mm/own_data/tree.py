@@ -14,9 +14,9 @@ PICTURES = {".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp"}
 _DEPTH = 5
 
 _WORDS = {
-    **dict.fromkeys(("train", "training"), "train"),
-    **dict.fromkeys(("val", "valid", "validation"), "val"),
-    **dict.fromkeys(("test", "testing"), "test"),
+    **dict.fromkeys(("train", "training", "trainannot"), "train"),
+    **dict.fromkeys(("val", "valid", "validation", "valannot"), "val"),
+    **dict.fromkeys(("test", "testing", "testannot"), "test"),
 }
 
 
