@@ -111,7 +111,9 @@ NO_FACTORS = [
 
 #: Argument -> values that cannot be, where test_arguments.py has none.
 WRONG_PARTS: dict[str, st.SearchStrategy] = {
-    **dict.fromkeys(("hidden_dims", "rate", "in_features", "out_features", "height", "width"), NOTHING_COUNTED),
+    **dict.fromkeys(
+        ("hidden_dims", "rate", "pooling", "in_features", "out_features", "height", "width"), NOTHING_COUNTED
+    ),
     **dict.fromkeys(("train_count", "val_count", "T_max", "end"), NOTHING_COUNTED),
     "kernel_size": NOTHING_COUNTED | st.sampled_from([2, 4]),
     "stride": NOTHING_COUNTED | st.sampled_from([2, 6]),
@@ -143,6 +145,7 @@ WRONG_PARTS: dict[str, st.SearchStrategy] = {
 
 RIGHT_PARTS: dict[str, list[Any]] = {
     "rate": [2],
+    "pooling": [1, 4],
     "step_size": [1],
     "threshold": [0],
     "norm_eps": [None, 1e-6],

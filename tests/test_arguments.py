@@ -101,6 +101,8 @@ WRONG: dict[str, st.SearchStrategy] = {
     **dict.fromkeys(
         ("gate", "local_enhancement", "use_beta", "use_gamma", "learnable", "pooled_mu", "unit_queries"), NO_FLAG
     ),
+    **dict.fromkeys(("rate",), NOTHING_COUNTED),
+    "pooling": NOTHING_COUNTED | st.sampled_from([3, 6]),
     "img_size": st.sampled_from([0, -1, (1, 2, 3), (4,), (0, 3), "224", None, 1.5, True, {}]),
     "out_indices": st.sampled_from([9, -9, (0, 0), (), "0", None, 0.5, (0.5,), True]),
     "frozen_stages": st.sampled_from([-2, 9, 0.5, "1", None, True]),
@@ -108,7 +110,7 @@ WRONG: dict[str, st.SearchStrategy] = {
     **dict.fromkeys(("stem_norm_cfg", "conv_norm_cfg"), NO_NORM | st.none()),
     "init_cfg": NO_CFG,
     **dict.fromkeys(("kappa", "granularity", "ffn", "version", "out_type"), NO_NAME),
-    **dict.fromkeys(("linear_strategy", "conv_strategy", "kernel", "representatives"), NO_NAME),
+    **dict.fromkeys(("linear_strategy", "conv_strategy", "dynamic_linears", "kernel", "representatives"), NO_NAME),
     "mixer": NO_NAME | st.sampled_from([{"rep_grid": 3}, {"type": "nonsense"}, {"type": "csan", "nonsense": 1}]),
     "mala": st.sampled_from([3, "relu", [], {"type": "linear"}, {"nonsense": 1}]),
     "attention": NO_NAME | st.sampled_from([("mala",), {"type": "nonsense"}, ("mala", 5)]),
@@ -122,6 +124,9 @@ THEIRS = {"in_index", "loss_decode", "ignore_index", "sampler"}
 
 RIGHT: dict[str, list[Any]] = {
     "rep_grid": [None, 2, (2, 3)],
+    "dynamic_linears": ["second", "both"],
+    "rate": [2],
+    "pooling": [1, 4],
     "contraction": [False],
     "legacy_pooling": [True],
     "in_channels": [3],

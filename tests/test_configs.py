@@ -71,6 +71,10 @@ BACKBONES = {
     # WeightFormer: the paper's count without its classifier; for UPerNet also three output norms (2 C each) and the pyramid:
     # three deconvolutions (4 C^2 + C each) and a norm.
     "weightformer-t": {1: 6_881_184, 4: 7_325_664},
+    # Eleven more blocks with a norm, and with predictors of a linear layer (C + 4C) / 4 wide and of a convolution C wide.
+    "weightformer-all-dynamic-t": {
+        1: 6_881_184 + 11 * (2 * 192 + 193 * 240 + 48 * 192 + 192 * 768 + 192 * 193 + 192 * 192),
+    },
     "weightformer-s": {1: 27_107_136, 4: 28_880_832},
     "weightformer-b": {1: 27_107_136},
     # Digits; windows of 4 cells and version 2.

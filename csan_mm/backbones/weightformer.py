@@ -19,6 +19,7 @@ from csan_mm.common.arguments import check_arguments
 from csan_mm.common.checks import check_choice, is_int
 from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.depthwise import DepthwiseConv2d
+from csan_mm.layers.dynamic import DynamicLayer
 from csan_mm.layers.dynamic_conv import CONV_STRATEGIES, DynamicDepthwiseConv
 from csan_mm.layers.dynamic_linear import LINEAR_STRATEGIES, DynamicLinear
 from csan_mm.layers.patches import PatchEmbed
@@ -27,7 +28,7 @@ from csan_mm.registry import MODELS
 NORM_EPS = 1e-6
 
 #: What still learns under ``frozen_stages='static'``: predictors, and what is new in dense prediction.
-LEARNS = re.compile(r"\.(?:linear1|dwc)\.(?:wfm\.|w1$|w2$|amp\.|gain$)|^norm\d+\.|^pyramid\.")
+LEARNS = re.compile(r"\.(?:linear[12]|dwc)\.(?:wfm\.|w1$|w2$|amp\.|gain$)|^norm\d+\.|^pyramid\.")
 
 ARCHS = {
     "tiny": {"embed_dims": 192, "depth": 17},
@@ -36,16 +37,25 @@ ARCHS = {
 }
 
 
+#: ``linear_strategy`` or ``conv_strategy`` of a layer without prediction, for the paper's tables of one dynamic layer alone.
+STATIC = "static"
+
+#: ``dynamic_linears`` -> which of a dynamic block's two linear layers are dynamic.
+LINEARS = {"first": (True, False), "second": (False, True), "both": (True, True)}
+
+
 class WeightFormerBlock(nn.Module):
     """x += dwconv3x3(x); x += drop(linear2(gelu(linear1(norm2(x))))); (B, N, C) -> (B, N, C).
 
-    In a dynamic block x is normed first (the residual too starts from there), and dwconv and linear1 are dynamic.
+    In a dynamic block x is normed first (the residual too starts from there), and dwconv and linear1 are dynamic; which of the
+    three are is an option.
 
     Args:
         embed_dims: C.
         drop_path: Stochastic depth rate of the second branch; the first has none.
         mlp_ratio: Width between the linear layers over C.
-        dynamic: Options of the dynamic layers ``linear_strategy``, ``conv_strategy``, ``layer_scale``; ``None``: a plain block.
+        dynamic: The dynamic layers: options of the linear ones, ``linear``, of the convolution, ``conv`` (each ``None``: plain),
+            and which linear ones, ``linears``. ``None``: a plain block.
     """
 
     def __init__(self, embed_dims: int, drop_path: float, mlp_ratio: float, dynamic: dict[str, Any] | None) -> None:
@@ -53,27 +63,36 @@ class WeightFormerBlock(nn.Module):
         hidden = int(mlp_ratio * embed_dims)
         self.dynamic = dynamic is not None
         self.norm2 = nn.LayerNorm(embed_dims, eps=NORM_EPS)
-        if dynamic is None:
-            self.dwc = DepthwiseConv2d(embed_dims, 3)
-            self.linear1 = nn.Linear(embed_dims, hidden)
-        else:
-            scale = dynamic["layer_scale"]
+        if self.dynamic:
             self.norm1 = nn.LayerNorm(embed_dims, eps=NORM_EPS)
-            self.dwc = DynamicDepthwiseConv(embed_dims, dynamic["conv_strategy"], scale)
-            self.linear1 = DynamicLinear(embed_dims, hidden, dynamic["linear_strategy"], layer_scale=scale)
-        self.linear2 = nn.Linear(hidden, embed_dims)
+        options = dynamic or {"linear": None, "conv": None, "linears": (False, False)}
+        linear, (first, second) = options["linear"], options["linears"]
+        conv = options["conv"]
+        self.dwc = DepthwiseConv2d(embed_dims, 3) if conv is None else DynamicDepthwiseConv(embed_dims, **conv)
+        self.linear1 = _linear(embed_dims, hidden, linear if first else None)
+        self.linear2 = _linear(hidden, embed_dims, linear if second else None)
         self.drop_path = DropPath(drop_path)
 
     def forward(self, x: Tensor, grid: tuple[int, int]) -> Tensor:
         """Run the block on tokens that form ``grid``."""
         if self.dynamic:
             x = self.norm1(x)
+        if isinstance(self.dwc, DynamicLayer):
             x = x + self.dwc(x, grid)
-            y = self.linear1(self.norm2(x), grid)
         else:
             x = x + self.dwc(as_maps(x, grid)).flatten(2).transpose(1, 2)
-            y = self.linear1(self.norm2(x))
-        return x + self.drop_path(self.linear2(gelu(y)))
+        y = gelu(_apply(self.linear1, self.norm2(x), grid))
+        return x + self.drop_path(_apply(self.linear2, y, grid))
+
+
+def _linear(in_features: int, out_features: int, dynamic: dict[str, Any] | None) -> nn.Module:
+    return (
+        nn.Linear(in_features, out_features) if dynamic is None else DynamicLinear(in_features, out_features, **dynamic)
+    )
+
+
+def _apply(linear: nn.Module, x: Tensor, grid: tuple[int, int]) -> Tensor:
+    return linear(x, grid) if isinstance(linear, DynamicLayer) else linear(x)
 
 
 def as_maps(x: Tensor, grid: tuple[int, int]) -> Tensor:
@@ -97,8 +116,13 @@ class WeightFormer(IsotropicBackbone):
             Default: 'tiny'.
         dynamic: Which blocks are dynamic: a period p (blocks 1, 1 + p, ...), a list of blocks, or a fraction of the depth
             from 0.0 to 1.0 (evenly spread, the last block among them). Default: 3.
-        linear_strategy: How a linear layer's matrix is predicted, see :class:`DynamicLinear`. Default: 'bilateral'.
-        conv_strategy: How a convolution's kernels are predicted, see :class:`DynamicDepthwiseConv`. Default: 'adaptive'.
+        linear_strategy: How a linear layer's matrix is predicted, see :class:`DynamicLinear`; 'static': it is not, and the
+            convolution alone is dynamic. Default: 'bilateral'.
+        conv_strategy: How a convolution's kernels are predicted, see :class:`DynamicDepthwiseConv`; 'static': they are not.
+            Default: 'adaptive'.
+        dynamic_linears: Which linear layer of a dynamic block is dynamic: 'first', 'second' or 'both'. Default: 'first'.
+        rate: By which the hidden widths of 'bilateral' and 'deep' predictors are smaller. Default: 4.
+        pooling: Side of the windows of tokens over whose means a linear layer's matrix is predicted: 1, 2, 4, 8, ... Default: 2.
         layer_scale: Start of learned gains on what is predicted, such as 0.1, for more stable training; ``None``
             (default): none, as published.
         patch_size: Default: 16.
@@ -131,6 +155,9 @@ class WeightFormer(IsotropicBackbone):
         dynamic: int | float | Sequence[int] = 3,
         linear_strategy: str = "bilateral",
         conv_strategy: str = "adaptive",
+        dynamic_linears: str = "first",
+        rate: int = 4,
+        pooling: int = 2,
         layer_scale: float | None = None,
         patch_size: int = 16,
         in_channels: int = 3,
@@ -148,8 +175,9 @@ class WeightFormer(IsotropicBackbone):
         if isinstance(frozen_stages, str) and frozen_stages != "static":
             raise ArgumentError(f"frozen_stages={frozen_stages!r} is unknown: take a number of stages, or 'static'")
         check_arguments({name: value for name, value in locals().items() if value != "static"})
-        check_choice("linear_strategy", linear_strategy, LINEAR_STRATEGIES)
-        check_choice("conv_strategy", conv_strategy, CONV_STRATEGIES)
+        check_choice("linear_strategy", linear_strategy, (STATIC, *LINEAR_STRATEGIES))
+        check_choice("conv_strategy", conv_strategy, (STATIC, *CONV_STRATEGIES))
+        check_choice("dynamic_linears", dynamic_linears, tuple(LINEARS))
         dims = resolve_arch(arch, ARCHS)
         width, depth = dims["embed_dims"], dims["depth"]
         super().__init__(
@@ -167,7 +195,17 @@ class WeightFormer(IsotropicBackbone):
             init_cfg,
         )
         self.dynamic_blocks = dynamic_blocks(dynamic, depth)
-        options = {"linear_strategy": linear_strategy, "conv_strategy": conv_strategy, "layer_scale": layer_scale}
+        if self.dynamic_blocks and linear_strategy == conv_strategy == STATIC:
+            raise ArgumentError(
+                "linear_strategy='static' with conv_strategy='static' leaves nothing dynamic: dynamic=0.0 makes a plain network"
+            )
+        linear = {"strategy": linear_strategy, "rate": rate, "pooling": pooling, "layer_scale": layer_scale}
+        conv = {"strategy": conv_strategy, "layer_scale": layer_scale}
+        options = {
+            "linear": None if linear_strategy == STATIC else linear,
+            "conv": None if conv_strategy == STATIC else conv,
+            "linears": LINEARS[dynamic_linears],
+        }
         rates = drop_path_rates(drop_path_rate, self.depths)
         self.patch_embed = PatchEmbed(in_channels, width, patch_size)
         self.init_norm = nn.LayerNorm(width, eps=NORM_EPS)

@@ -85,7 +85,7 @@ CHECKS: dict[str, Check] = {
     **dict.fromkeys(("stem_norm_cfg", "conv_norm_cfg"), partial(check_cfg, optional=False)),
     **dict.fromkeys(("init_cfg",), _check_init_cfg),
     # layers
-    **dict.fromkeys(("hidden_dims", "in_features", "out_features", "rate", "stride"), _COUNT),
+    **dict.fromkeys(("hidden_dims", "in_features", "out_features", "rate", "stride", "pooling"), _COUNT),
     "kernel_size": check_odd,
     **dict.fromkeys(("step_size", "epsilon"), _POSITIVE),
     "threshold": partial(check_number, least=0),

@@ -1,8 +1,8 @@
 """A linear layer whose matrix depends on the image (WeightFormer, arXiv 2605.01711).
 
-Tokens x (B, N, C) on an H x W grid, n pooled tokens xp, output width C', rate r = 4:
+Tokens x (B, N, C) on an H x W grid, n pooled tokens xp, output width C', rate r = 4, pooling p = 2:
 
-    xp = 2x2 average pooling of the grid, odd last row and column dropped              (B, n, C)
+    xp = p x p average pooling of the grid, odd last row and column dropped            (B, n, C)
     dW = A^T Bm C^-0.5 / N                                                             (B, C, C')
     W  = w + dW / (||dW||_2 over the input axis + 1)
     y  = x W + b                                                                       (B, N, C')
@@ -39,9 +39,11 @@ class DynamicLinear(DynamicLayer):
         strategy: How dW is predicted: 'gap', 'linear', 'nonlinear', 'deep' or 'bilateral'. Default: 'bilateral'.
         rate: r, by which the hidden widths of 'deep' and 'bilateral' are smaller. Default: 4.
         layer_scale: Start of learned gains on the guarded dW, one per output; ``None`` (default): none, as published.
+        pooling: p, a power of two: the grid is halved so often, dropping an odd last row or column each time; a side of 1 stays.
+            Default: 2.
 
     Raises:
-        ValueError: Unknown strategy, or widths that ``rate`` does not divide.
+        ValueError: Unknown strategy, widths that ``rate`` does not divide, a ``pooling`` that is no power of two.
 
     Example:
         >>> DynamicLinear(48, 192)(torch.randn(2, 35, 48), grid=(5, 7)).shape
@@ -55,6 +57,7 @@ class DynamicLinear(DynamicLayer):
         strategy: str = "bilateral",
         rate: int = 4,
         layer_scale: float | None = None,
+        pooling: int = 2,
     ) -> None:
         check_arguments(locals())
         super().__init__(norm_dims=(1,), gain_shape=(out_features,), layer_scale=layer_scale)
@@ -62,7 +65,10 @@ class DynamicLinear(DynamicLayer):
             raise ArgumentError(f"strategy={strategy!r} is unknown: take one of {', '.join(LINEAR_STRATEGIES)}")
         if strategy in ("bilateral", "deep") and (in_features % rate or out_features % rate):
             raise ArgumentError(f"rate={rate} must divide in_features={in_features} and out_features={out_features}")
+        if pooling & (pooling - 1):
+            raise ArgumentError(f"pooling={pooling} is no power of two: take 1, 2, 4, 8, ...")
         self.in_features, self.out_features, self.strategy = in_features, out_features, strategy
+        self.halvings = pooling.bit_length() - 1
         left = in_features // rate if strategy == "bilateral" else 0
         right = out_features // rate if strategy in ("bilateral", "deep") else 0
         self.hidden = (left, right)
@@ -82,7 +88,10 @@ class DynamicLinear(DynamicLayer):
             x, count = x.mean(dim=1, keepdim=True), 1
         else:
             count = x.shape[1]
-            x = pool_pairs(pool_pairs(x.unflatten(1, grid), 1), 2).flatten(1, 2)  # (B, n, C)
+            x = x.unflatten(1, grid)
+            for _ in range(self.halvings):
+                x = pool_pairs(pool_pairs(x, 1), 2)
+            x = x.flatten(1, 2)  # (B, n, C)
         left, right, w2 = self._factors(x)
         # Divided before the product: in float16 the sum over the tokens would overflow.
         return product(left, right / count, self.w1, w2) * self.in_features**-0.5
@@ -100,7 +109,8 @@ class DynamicLinear(DynamicLayer):
 
     def prediction_macs(self, grid: tuple[int, int]) -> int:
         """Multiply-accumulates that predicting the matrix of one image takes."""
-        n = 1 if self.strategy == "gap" else max(1, grid[0] // 2) * max(1, grid[1] // 2)
+        rows, columns = (max(1, side >> self.halvings) for side in grid)
+        n = 1 if self.strategy == "gap" else rows * columns
         width, out = self.in_features, self.out_features
         if self.strategy in ("gap", "nonlinear"):
             return 2 * n * width * out

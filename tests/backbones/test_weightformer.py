@@ -9,8 +9,9 @@ from golden import assert_golden, read_golden
 from csan_mm.backbones import WeightFormer
 from csan_mm.backbones.weightformer import dynamic_blocks
 from csan_mm.checkpoint import convert_state_dict
+from csan_mm.layers.dynamic import DynamicLayer
 from csan_mm.layers.dynamic_conv import CONV_STRATEGIES
-from csan_mm.layers.dynamic_linear import LINEAR_STRATEGIES
+from csan_mm.layers.dynamic_linear import LINEAR_STRATEGIES, DynamicLinear
 
 #: Parameters of the 1000-class model.
 COUNTS = {"tiny": 7_074_184, "small": 27_492_136, "base": 27_492_136}
@@ -119,6 +120,38 @@ def test_every_strategy_trains_at_every_size(linear, conv):
     assert [name for name, p in model.named_parameters() if p.grad is None or not p.grad.isfinite().all()] == []
 
 
+#: Options of the paper's ablations -> which layers of a dynamic block predict, in the order dwc, linear1, linear2.
+ROWS = {
+    "published": ({}, (True, True, False)),
+    "static convolution": ({"conv_strategy": "static"}, (False, True, False)),
+    "static linear": ({"linear_strategy": "static"}, (True, False, False)),
+    "second": ({"dynamic_linears": "second"}, (True, False, True)),
+    "both": ({"dynamic_linears": "both"}, (True, True, True)),
+    "second, static convolution": ({"dynamic_linears": "second", "conv_strategy": "static"}, (False, False, True)),
+}
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_the_rows_of_the_paper_s_tables(row):
+    """Which layers predict; each of them sees the image, and the others are what a plain block has."""
+    options, wanted = ROWS[row]
+    model = weightformer(**options, rate=2, pooling=1, norm_cfg=None).double()
+    for index, block in enumerate(model.blocks):
+        layers = (block.dwc, block.linear1, block.linear2)
+        assert tuple(isinstance(layer, DynamicLayer) for layer in layers) == (wanted if index % 2 else (False,) * 3)
+        assert hasattr(block, "norm1") == bool(index % 2)
+    for layer in (module for module in model.modules() if isinstance(module, DynamicLinear)):
+        assert layer.wfm.out_features == (layer.in_features + layer.out_features) // 2  # rate=2
+    with torch.no_grad():
+        for layer in (module for module in model.modules() if isinstance(module, DynamicLayer)):
+            kernels = layer.kernel(torch.randn(2, 15, layer.w.shape[0], dtype=torch.float64), (3, 5))
+            assert not torch.allclose(kernels[0], kernels[1], rtol=1e-6, atol=0)
+    (output,) = model(torch.randn(2, 3, 33, 17, dtype=torch.float64))
+    (output * torch.randn_like(output)).sum().backward()
+    dead = [name for name, p in model.named_parameters() if p.grad is None or p.grad.abs().max() == 0]
+    assert not dead
+
+
 def test_parameters_without_decay():
     model = weightformer(layer_scale=0.1)
     names = {f"blocks.{i}.{layer}.{name}" for i in (1, 3) for layer in ("dwc", "linear1") for name in ("b", "gain")}
@@ -134,8 +167,12 @@ def test_parameters_without_decay():
         ({"dynamic": 1.5}, "dynamic=1.5"),
         ({"dynamic": (1, 4)}, "from 0 to 3"),
         ({"dynamic": (1, 1)}, "different blocks"),
-        ({"linear_strategy": "two"}, "strategy='two' is unknown: take one of gap, linear"),
-        ({"conv_strategy": "two"}, "strategy='two' is unknown: take one of gap, adaptive"),
+        ({"linear_strategy": "two"}, "strategy='two' is unknown: take one of static, gap, linear"),
+        ({"conv_strategy": "two"}, "strategy='two' is unknown: take one of static, gap, adaptive"),
+        ({"linear_strategy": "static", "conv_strategy": "static"}, "leaves nothing dynamic: dynamic=0.0"),
+        ({"dynamic_linears": "third"}, "dynamic_linears='third' is unknown: take one of first, second, both"),
+        ({"pooling": 3}, "pooling=3 is no power of two"),
+        ({"rate": 3}, "rate=3 must divide"),
         ({"arch": {"embed_dims": 18, "depth": 2}}, "rate=4"),
         ({"out_type": "pyramid", "out_indices": (0, 1, 2, 3), "patch_size": 6}, "patch_size=6"),
         ({"out_type": "cls_token"}, "take 'avg_featmap'"),

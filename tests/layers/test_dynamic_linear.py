@@ -41,7 +41,10 @@ def loop_linear(layer: DynamicLinear, x: Tensor, grid: tuple[int, int]) -> Tenso
     """The formulas for one image x (N, C), entry by entry where they are ours."""
     n, c = x.shape
     count, quarter = n, c // 4
-    xp = loop_pool(x, *grid)
+    xp = x
+    for _ in range(layer.halvings):
+        xp = loop_pool(xp, *grid)
+        grid = max(1, grid[0] // 2), max(1, grid[1] // 2)
     if layer.strategy == "gap":
         xp, count = sum(x).unsqueeze(0) / n, 1
     if layer.strategy == "bilateral":
@@ -63,9 +66,10 @@ def loop_linear(layer: DynamicLinear, x: Tensor, grid: tuple[int, int]) -> Tenso
 
 @strategies
 @pytest.mark.parametrize("grid", GRIDS, ids=str)
+@pytest.mark.parametrize("pooling", [1, 2, 4])
 @torch.no_grad()
-def test_equals_the_formulas_in_loops(strategy, grid):
-    layer = loud(DynamicLinear(8, 12, strategy))
+def test_equals_the_formulas_in_loops(strategy, grid, pooling):
+    layer = loud(DynamicLinear(8, 12, strategy, pooling=pooling))
     x = torch.randn(2, grid[0] * grid[1], 8, dtype=torch.float64)
     expected = torch.stack([loop_linear(layer, image, grid) for image in x])
     torch.testing.assert_close(layer(x, grid), expected, rtol=1e-10, atol=1e-10)
@@ -105,8 +109,9 @@ def test_the_cheaper_order_depends_on_the_size():
 
 @strategies
 @pytest.mark.parametrize("grid", [(1, 1), (5, 6), (30, 31)], ids=str)
-def test_says_what_its_prediction_costs(strategy, grid):
-    layer, tokens = DynamicLinear(16, 64, strategy), grid[0] * grid[1]
+@pytest.mark.parametrize(("rate", "pooling"), [(4, 2), (2, 1), (8, 4)])
+def test_says_what_its_prediction_costs(strategy, grid, rate, pooling):
+    layer, tokens = DynamicLinear(16, 64, strategy, rate, pooling=pooling), grid[0] * grid[1]
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
         layer(torch.randn(3, tokens, 16), grid)
     assert counter.get_total_flops() == 2 * 3 * (tokens * 16 * 64 + layer.prediction_macs(grid))

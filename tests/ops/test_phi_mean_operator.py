@@ -77,6 +77,15 @@ def test_its_products_are_counted_like_the_plain_form():
     assert counts[0] == counts[1] == 2 * 2 * 3 * 7 * 9 * 4
 
 
+def test_the_products_of_its_gradients_are_counted():
+    """The scores once more, which are not kept, and a product for each of the two gradients."""
+    q, k = (part.requires_grad_() for part in queries_and_keys(2, 3, 7, 9, 4))
+    mean = blocked_phi_row_mean(q, k).sum()
+    with FlopCounterMode(display=False) as counter:
+        mean.backward()
+    assert counter.get_total_flops() == 3 * 2 * 2 * 3 * 7 * 9 * 4
+
+
 @pytest.mark.parametrize("bend", [0.05, 0.25, 2.0])
 def test_any_bend_comes_from_the_one_the_kernels_know(bend):
     q, k = queries_and_keys(2, 3, 7, 9, 4)
