@@ -82,6 +82,10 @@ BACKBONES = {
     # CBT: the paper's count without its classifier; positions of 32 x 32 and 64 x 64 grids in place of 14 x 14.
     "cbt-t": {1: 1_596_192},
     "cbt-s": {1: 6_282_048},
+    # Without step sizes: CBSA has two for each of 3 or 6 heads in 12 blocks, TSSA a temperature for each.
+    **{f"cbt-no-contraction-{size}": {1: count} for size, count in (("t", 1_596_192), ("s", 6_282_048))},
+    **{f"cbt-mssa-{size}": {1: count} for size, count in (("t", 1_596_192 - 12 * 6), ("s", 6_282_048 - 12 * 12))},
+    **{f"cbt-tssa-{size}": {1: count} for size, count in (("t", 1_596_192 - 12 * 3), ("s", 6_282_048 - 12 * 6))},
     "cbt-b": {1: 24_922_752},
     "cbt-l": {1: 82_026_368},
     "cbt-s_upernet": {1: 6_282_048 + 828 * 384},

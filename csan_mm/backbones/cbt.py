@@ -3,7 +3,7 @@
 Tokens are (B, N, C), the class token first; B images, C channels.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -32,6 +32,25 @@ ARCHS = {
     "base": {"embed_dims": 768, "depth": 12, "num_heads": 12},
     "large": {"embed_dims": 1024, "depth": 24, "num_heads": 16},
 }
+
+
+#: Mixers that pool tokens, and know how the published classifiers do.
+POOLING = ("cbsa", "cbsa-adapted")
+
+
+def per_block(mixer: str | dict[str, Any] | Sequence[str | dict[str, Any]], depth: int) -> list[dict[str, Any]]:
+    """A mixer for each block, from one for all or from a list.
+
+    Raises:
+        ValueError: A list of another length, or an entry without a name.
+    """
+    if isinstance(mixer, (str, Mapping)) or not isinstance(mixer, Sequence):
+        return [mixer_options(mixer)] * depth
+    if len(mixer) != depth:
+        raise ArgumentError(
+            f"mixer={mixer!r} has {len(mixer)} entries for {depth} blocks: give one for each, or one for all"
+        )
+    return [mixer_options(entry) for entry in mixer]
 
 
 class ConvStem(nn.Module):
@@ -93,8 +112,10 @@ class CBT(IsotropicBackbone):
         arch: 'tiny', 'small', 'base', 'large', or a dict with ``embed_dims`` (a multiple of 8), ``depth``, ``num_heads``.
             Default: 'tiny'.
         mixer: 'cbsa', 'mssa' (CRATE) or 'tssa' (ToST), any other registered mixer, or a dict with its name and options, see
-            :func:`csan_mm.mixers.build_mixer`. Default: 'cbsa'.
-        legacy_pooling: See :class:`csan_mm.mixers.CBSA`; the published weights need it. Default: False.
+            :func:`csan_mm.mixers.build_mixer`; a list has one for each block, such as MSSA below and CBSA above.
+            Default: 'cbsa'.
+        legacy_pooling: See :class:`csan_mm.mixers.CBSA`, for all blocks that have it; the published weights need it.
+            Default: False.
         img_size: Side, or (H, W), of the images the position embedding is learned at. Default: 224.
         in_channels: Default: 3.
         stem_norm_cfg: Norm of the stem's convolutions. Default: ``dict(type='BN')``; several processes with few images each
@@ -117,7 +138,7 @@ class CBT(IsotropicBackbone):
     def __init__(
         self,
         arch: str | dict[str, Any] = "tiny",
-        mixer: str | dict[str, Any] = "cbsa",
+        mixer: str | dict[str, Any] | Sequence[str | dict[str, Any]] = "cbsa",
         legacy_pooling: bool = False,
         img_size: int | Sequence[int] = 224,
         in_channels: int = 3,
@@ -158,9 +179,12 @@ class CBT(IsotropicBackbone):
         self.cls_token = nn.Parameter(torch.randn(1, 1, width)) if with_cls_token else None
         rows = self.num_prefix + self.source_grid[0] * self.source_grid[1]
         self.pos_embed = nn.Parameter(torch.randn(1, rows, width))
-        options = {"mixer": self._with_pooling(mixer, legacy_pooling), "num_heads": dims["num_heads"]}
+        mixers = self._with_pooling(per_block(mixer, depth), legacy_pooling)
         rates = drop_path_rates(drop_path_rate, self.depths)
-        self.blocks = nn.ModuleList(CBTBlock(width, rates[i][0], options) for i in range(self.num_built))
+        self.blocks = nn.ModuleList(
+            CBTBlock(width, rates[i][0], {"mixer": mixers[i], "num_heads": dims["num_heads"]})
+            for i in range(self.num_built)
+        )
         self.norm = nn.LayerNorm(width, eps=NORM_EPS) if self.final_norm else None
         self.finish()
 
@@ -168,15 +192,18 @@ class CBT(IsotropicBackbone):
     def init_module_(module: nn.Module) -> None:
         """Nothing: as in the authors' code, linear layers keep torch's own start and the rest the one it was built with."""
 
-    def _with_pooling(self, mixer: str | dict[str, Any], legacy_pooling: bool) -> dict[str, Any]:
-        options = mixer_options(mixer)
+    def _with_pooling(self, mixers: list[dict[str, Any]], legacy_pooling: bool) -> list[dict[str, Any]]:
         if not legacy_pooling:
-            return options
+            return mixers
         if not self.num_prefix:
             raise ArgumentError(
                 "legacy_pooling=True pools the class token too and there is none: set with_cls_token=True"
             )
-        return {**options, "legacy_pooling": True}
+        if not any(mixer["type"] in POOLING for mixer in mixers):
+            raise ArgumentError(
+                f"legacy_pooling=True changes nothing: none of the blocks pools, give one a mixer of {', '.join(POOLING)}"
+            )
+        return [{**mixer, "legacy_pooling": True} if mixer["type"] in POOLING else mixer for mixer in mixers]
 
     def embed(self, image: Tensor) -> tuple[Tensor, tuple[int, int]]:
         """Patches, class token and positions: (B, 3, H, W) -> (B, N, C) and the grid."""

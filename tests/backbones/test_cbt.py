@@ -99,6 +99,23 @@ def test_stem_and_block_as_the_paper_writes_them():
 
 
 @torch.no_grad()
+def test_a_mixer_for_each_block():
+    """Each block is that of a network of one mixer, with its weights."""
+    mixers = ["mssa", "cbsa", {"type": "cbsa", "contraction": False}]
+    options = {"arch": {**SMALL, "depth": 3}, "img_size": 64}
+    mixed = CBT(**options, mixer=mixers, legacy_pooling=True).double().eval()
+    assert [type(block.attn).__name__ for block in mixed.blocks] == ["MSSA", "CBSA", "CBSA"]
+    x, grid = torch.randn(2, 1 + 15, 16, dtype=torch.float64), (3, 5)
+    for index, mixer in enumerate(mixers):
+        twin = CBT(**options, mixer=mixer, legacy_pooling=mixer != "mssa").double().eval().blocks[index]
+        twin.load_state_dict(mixed.blocks[index].state_dict())
+        torch.testing.assert_close(mixed.blocks[index](x, grid), twin(x, grid))
+    outputs = [block.attn(x, grid) for block in mixed.blocks]
+    mixed.blocks[2].load_state_dict(mixed.blocks[1].state_dict())
+    assert not torch.allclose(mixed.blocks[2].attn(x, grid), outputs[1])  # the contraction makes a difference
+
+
+@torch.no_grad()
 def test_positions_are_resized_from_their_own_grid():
     """A ramp along the rows of a 4 x 2 grid stays one along the rows of a larger grid; the class row stays what it is."""
     model = CBT(SMALL, img_size=(64, 32)).eval()
@@ -120,7 +137,13 @@ def test_positions_are_resized_from_their_own_grid():
         ({"arch": "huge"}, "arch='huge' is unknown: take one of tiny, small, base, large"),
         ({"arch": {**SMALL, "embed_dims": 12}}, "take a multiple of 8"),
         ({"mixer": "cbs"}, "mixer='cbs'|mixer={'type': 'cbs'} is unknown: take one of cbsa"),
-        ({"mixer": "mssa", "legacy_pooling": True}, "mixer='mssa' has no option legacy_pooling"),
+        (
+            {"mixer": "mssa", "legacy_pooling": True},
+            "legacy_pooling=True changes nothing: .* a mixer of cbsa, cbsa-adapted",
+        ),
+        ({"mixer": ["mssa"]}, "has 1 entries for 2 blocks: give one for each, or one for all"),
+        ({"mixer": ["mssa", {"rep_grid": 3}]}, "has no name: take one of"),
+        ({"mixer": ["mssa", {"type": "cbsa", "rep": 3}]}, "no option rep"),
         ({"with_cls_token": False, "legacy_pooling": True}, "legacy_pooling=True pools the class token too"),
         ({"with_cls_token": False, "out_type": "cls_token"}, "out_type='cls_token' needs a class token"),
         ({"out_indices": 2}, "out_indices=2 is out of range"),

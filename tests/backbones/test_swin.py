@@ -7,6 +7,7 @@ from golden import assert_golden, read_golden
 
 from csan_mm.backbones import SwinCSaN
 from csan_mm.checkpoint import convert_state_dict
+from csan_mm.layers.windows import WindowGrid
 
 #: (arch, version) -> parameters of the 1000-class model, bounded and unbounded kappa.
 COUNTS = {
@@ -194,6 +195,24 @@ def test_without_windows_the_attention_is_that_of_the_tokens():
     y = x + block.attn(block.norm1(x).flatten(1, 2), (9, 13)).unflatten(1, (9, 13))
     y = y + block.mlp(block.norm2(y))
     torch.testing.assert_close(model(image)[0], y.permute(0, 3, 1, 2))
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
+@torch.no_grad()
+def test_a_block_of_two_attentions_as_it_is_written(version):
+    """x += attn(norm1 x), x += attn2(norm2 x), each with its own convolution behind it in v2; a map of one window."""
+    arch = {"embed_dims": 12, "depths": (1,), "num_heads": (3,)}
+    model = SwinCSaN(arch, version=version, ffn="attention", window_size=4, out_indices=(0,)).double().eval()
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)
+    (block,) = model.layers[0].blocks
+    x = torch.randn(2, 4, 4, 12, dtype=torch.float64)
+    expected = x
+    for norm, attn, conv in ((block.norm1, block.attn, block.posinfo), (block.norm2, block.attn2, block.posinfo2)):
+        y = attn(norm(expected).flatten(1, 2), (4, 4)).unflatten(1, (4, 4))
+        assert (conv is None) == (version == "v1")
+        expected = expected + (y if conv is None else conv(y.permute(0, 3, 1, 2)).permute(0, 2, 3, 1))
+    torch.testing.assert_close(block(x, WindowGrid(4, 4, 4)), expected)
 
 
 def test_without_windows_a_plain_swin_file_loads_but_for_its_position_bias():

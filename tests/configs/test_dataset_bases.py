@@ -48,7 +48,9 @@ def test_ade20k(digits: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cfg = Config.fromfile(BASES / "ade20k.py")
     for sample in samples(cfg, "mmseg", "train", 3):
         resized = [round(128 * factor) for factor in sample["data_samples"].scale_factor]
-        assert list(sample["inputs"].shape[1:]) == [min(512, side) for side in resized]  # a crop, or all of a smaller image
+        assert list(sample["inputs"].shape[1:]) == [
+            min(512, side) for side in resized
+        ]  # a crop, or all of a smaller image
         assert all(256 <= side <= 1024 for side in resized)
     for sample in samples(cfg, "mmseg", "val", 3):
         labels = sample["data_samples"].gt_sem_seg.data
