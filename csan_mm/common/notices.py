@@ -21,7 +21,11 @@ PRINTED = (
 )
 
 #: How their warnings begin.
-WARNED = ("faster_coco_eval is not installed",)
+WARNED = (
+    "faster_coco_eval is not installed",
+    "Default ``avg_non_ignore`` is False",  # mmseg's recipes and ours leave it so
+    "The draw is False, it means",
+)
 
 
 @contextmanager
