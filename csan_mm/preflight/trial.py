@@ -162,8 +162,15 @@ def _once(dataset: dict) -> None:
         _once(inner)
 
 
+def _sides(size: Any) -> tuple[float, ...]:
+    """Both sides of a crop, from one number or two."""
+    return tuple(size) if isinstance(size, (list, tuple)) else (size, size)
+
+
 def _with_small_pictures(pipeline: list[dict], split: str) -> list[dict]:
-    """The pipeline with small pictures: in training a Resize before its end.
+    """The pipeline with small pictures: in training a Resize before its end, unless it crops to as small a size itself.
+
+    Behind such a crop a Resize would enlarge, and pictures of several shapes no longer fit into the model's padding.
 
     In evaluation its own Resize gets the small scale: a second one would overwrite the factor by which boxes go back to the
     original picture. Where there is none, one stands before the ground truth is loaded, as there.
@@ -174,6 +181,9 @@ def _with_small_pictures(pipeline: list[dict], split: str) -> list[dict]:
         return pipeline
     small = {"type": "Resize", "scale": (_SIDE, _SIDE), "keep_ratio": True}
     if split == "train":
+        # Sides below 1 are shares of the picture.
+        if any(1 < max(_sides(step["crop_size"])) <= _SIDE for step in pipeline if step.get("crop_size")):
+            return pipeline
         return [*pipeline[:pack], small, *pipeline[pack:]]
     resized = [place for place, name in enumerate(names) if "Resize" in name]
     if not resized:

@@ -81,3 +81,13 @@ def test_small_pictures_of_an_evaluation_are_resized_once():
     assert kinds == [step["type"] for step in pipeline]
     assert _with_small_pictures(pipeline, "val")[1]["scale"] == (256, 256)
     assert [step["type"] for step in _with_small_pictures(pipeline, "train")].count("Resize") == 2
+
+
+@pytest.mark.parametrize(
+    ("crop", "kept"), [((64, 64), True), ([256, 128], True), (96, True), ((512, 512), False), ((0.5, 0.5), False)]
+)
+def test_a_small_crop_is_not_enlarged(crop, kept):
+    """Pictures of several shapes would come of it, and the model's padding, which is the crop's, would not make them one."""
+    pipeline = [{"type": "LoadImageFromFile"}, {"type": "RandomCrop", "crop_size": crop}, {"type": "PackSegInputs"}]
+    small = [step["type"] for step in _with_small_pictures(pipeline, "train")]
+    assert small == [step["type"] for step in pipeline] if kept else small[-2:] == ["Resize", "PackSegInputs"]
