@@ -45,6 +45,8 @@ def error_border(
     except KeyboardInterrupt:
         end_interrupted(how_to_go_on() if how_to_go_on else "")
     except Exception as error:
+        if _was_interrupted(error):
+            end_interrupted(how_to_go_on() if how_to_go_on else "")
         sentence = explain(error, config, find_bad_image)
         if sentence is None:
             raise
@@ -117,6 +119,13 @@ def explain(error: Exception, config: str, find_bad_image: Callable[[], str | No
     if isinstance(error, (PermissionError, IsADirectoryError, NotADirectoryError)) and error.filename:
         return f"{error.filename}: {error.strerror}: check the path and who may write there"
     return None
+
+
+def _was_interrupted(error: BaseException | None) -> bool:
+    """Whether Ctrl-C stands at the beginning of a chain of errors: within torch.save it ends in a RuntimeError."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _user_error(error: BaseException | None) -> UserError | None:

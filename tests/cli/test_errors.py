@@ -1,5 +1,7 @@
 """Well-known causes become one sentence and an exit status; all others keep their traceback."""
 
+import io
+
 import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset
@@ -142,3 +144,26 @@ def test_nothing_happens_without_an_error(capsys):
     with error_border("c.py"):
         torch.ones(1)
     assert capsys.readouterr().err == ""
+
+
+class InterruptedFile(io.BytesIO):
+    """Ctrl-C comes while its second piece is written."""
+
+    pieces = 0
+
+    def write(self, piece: bytes) -> int:
+        self.pieces += 1
+        if self.pieces == 2:
+            raise KeyboardInterrupt
+        return super().write(piece)
+
+
+def test_ctrl_c_within_a_save_is_ctrl_c(capsys):
+    """torch's writer makes a RuntimeError of it."""
+    with (
+        pytest.raises(SystemExit) as stop,
+        error_border("c.py", how_to_go_on=lambda: "go on so"),
+    ):
+        torch.save({"a": torch.zeros(1000)}, InterruptedFile())
+    assert stop.value.code == 130
+    assert capsys.readouterr().err == "interrupted: go on so\n"
