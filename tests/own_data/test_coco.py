@@ -4,10 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from mmdet.registry import DATASETS
 from mmengine.config import Config
-from mmengine.registry import DefaultScope
 from PIL import Image
+from written_configs import opened, write
 
 import csan_mm
 from csan_mm.commands import main
@@ -28,19 +27,6 @@ LAYOUTS = {
     "beside the images": [("_annotations.coco.json", ".")],
 }
 SPLIT = ("one file", "cvat", "beside the images")
-
-
-def write(data: Path, **options) -> Config:
-    """The config that is written, read again."""
-    out = data.parent / "out" / "mine.py"
-    csan_mm.new_config(data, out, gpus=0, force=True, **options)
-    return Config.fromfile(out)
-
-
-def opened(cfg: Config, part: str):
-    """mmdet's data set, read to its end."""
-    with DefaultScope.overwrite_default_scope("mmdet"):
-        return DATASETS.build(cfg[f"{part}_dataloader"].dataset)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

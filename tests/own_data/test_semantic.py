@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mmengine.config import Config
-from mmengine.registry import DefaultScope
-from mmseg.registry import DATASETS
 from PIL import Image
+from written_configs import opened, write
 
 import csan_mm
 from csan_mm.commands import main
@@ -63,17 +62,6 @@ ENDINGS = {
     "worded": (".png", "_mask.png"),
     "cityscapes": ("_leftImg8bit.png", "_gtFine_labelTrainIds.png"),
 }
-
-
-def write(data: Path, **options) -> Config:
-    out = data.parent / "out" / "mine.py"
-    csan_mm.new_config(data, out, gpus=0, force=True, **options)
-    return Config.fromfile(out)
-
-
-def opened(cfg: Config, part: str):
-    with DefaultScope.overwrite_default_scope("mmseg"):
-        return DATASETS.build(cfg[f"{part}_dataloader"].dataset)
 
 
 def check_pairs(dataset, reduced: bool = False) -> None:
