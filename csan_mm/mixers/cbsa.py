@@ -16,6 +16,7 @@ Linear in N for a fixed m. Other attentions are special cases, by the choice of 
     orthogonal and long        the contraction leaves them alone: with phi_i = A[:, i], out_i = phi_i^T (rep_0 + step_rep
                                sum_j phi_j w_j^T), linear attention with the feature map phi
     fixed, one per channel     A holds the softmax of each channel over the tokens, dR (p x p) mixes channels: channel attention
+    principal directions       the same in the axes of the tokens themselves: each image and head has its own orthonormal p
 """
 
 from typing import NamedTuple
@@ -27,11 +28,13 @@ from torch.nn.functional import scaled_dot_product_attention
 from csan_mm.common.arguments import check_arguments
 from csan_mm.common.errors import ArgumentError
 from csan_mm.mixers.base import merge_heads
-from csan_mm.mixers.representatives import pool_tokens, resolve_rep_grid
+from csan_mm.mixers.representatives import pool_tokens, principal_directions, resolve_rep_grid
 from csan_mm.mixers.subspace import SubspaceMixer
 from csan_mm.registry import MIXERS
 
-REPRESENTATIVES = ("pooled", "learned", "tokens", "channels")
+REPRESENTATIVES = ("pooled", "learned", "tokens", "channels", "principal")
+#: Kinds whose number is given by the tokens or by the width of a head.
+UNCOUNTED = ("tokens", "channels", "principal")
 
 
 class Trace(NamedTuple):
@@ -54,9 +57,10 @@ class CBSA(SubspaceMixer):
         qkv_bias: Must be False, see :class:`SubspaceMixer`, like the next. Default: False.
         inner_dims: H p. Default: ``embed_dims``.
         representatives: What they start from: 'pooled' from the tokens of the grid, 'learned', the 'tokens' themselves (MSSA) or
-            one fixed unit vector per channel of a head ('channels': channel attention). Default: 'pooled'.
+            one fixed unit vector per channel of a head ('channels': channel attention), or the tokens' 'principal' directions in
+            each head, see :func:`principal_directions`. Default: 'pooled'.
         rep_grid: Rows and columns of 'pooled' ones; of 'learned' ones the product is the number. One number stands for both.
-            Default: 8 x 8, in smaller windows one per token. The other two have no choice: leave it ``None``.
+            Default: 8 x 8, in smaller windows one per token. The others have no choice: leave it ``None``.
         contraction: Whether representatives are contracted; without, dR = rep (agent attention). Default: True.
         legacy_pooling: Pool the first tokens of the sequence in place of the grid's: with a class token in front, that is the
             class token in and the last patch out. The published classification weights were trained so. Default: False.
@@ -99,7 +103,7 @@ class CBSA(SubspaceMixer):
             raise ArgumentError(
                 f"representatives={representatives!r} is unknown: take one of {', '.join(REPRESENTATIVES)}"
             )
-        if rep_grid is not None and representatives in ("tokens", "channels"):
+        if rep_grid is not None and representatives in UNCOUNTED:
             raise ArgumentError(f"rep_grid={rep_grid!r}: the number of {representatives!r} is given, leave it None")
         if legacy_pooling and representatives != "pooled":
             raise ArgumentError(
@@ -147,6 +151,8 @@ class CBSA(SubspaceMixer):
         if self.representatives == "channels":
             axes = torch.eye(w.shape[-1], dtype=w.dtype, device=w.device)
             return axes.expand(1, self.num_heads, -1, -1)
+        if self.representatives == "principal":
+            return principal_directions(w)
         prefix = self.count_prefix(w.transpose(1, 2), grid)
         return pool_tokens(w, grid, 0 if self.legacy_pooling else prefix, self.rep_grid)
 

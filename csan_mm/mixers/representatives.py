@@ -1,4 +1,4 @@
-"""Representatives on a coarse grid: how many there are, and how tokens are pooled to them (CBSA, arXiv 2509.16875)."""
+"""Representatives of tokens (CBSA, arXiv 2509.16875): pooled on a coarse grid, or the tokens' principal directions."""
 
 import warnings
 from collections.abc import Sequence
@@ -59,3 +59,19 @@ def pool_tokens(x: Tensor, grid: tuple[int, int], first: int, rep_grid: tuple[in
     B, H = x.shape[:2]
     tokens = x[:, :, first : first + grid[0] * grid[1]].flatten(0, 1).unflatten(1, grid)  # (B * H, rows, columns, p)
     return adaptive_pool(tokens, rep_grid).flatten(1, 2).unflatten(0, (B, H))
+
+
+def principal_directions(x: Tensor) -> Tensor:
+    """Orthonormal axes along which tokens (B, H, N, p) spread most, widest first: (B, H, p, p), one direction in each row.
+
+    They are the right singular vectors of the N tokens, which are not centred: a head is a subspace through the origin. Each
+    points to where the tokens' mean lies. The paper names principal directions; their length 1, their sign and that gradients
+    do not run through them are ours (where two singular values meet, that gradient has no bound).
+    """
+    # No half precision: there is no decomposition in it.
+    tokens = x.detach().to(torch.promote_types(x.dtype, torch.float32))
+    with torch.autocast(x.device.type, enabled=False):
+        gram = tokens.transpose(-2, -1) @ tokens  # (B, H, p, p)
+        axes = torch.linalg.eigh(gram).eigenvectors.mT.flip(-2)  # eigh's columns rise in their eigenvalue
+        along = axes @ tokens.mean(dim=-2).unsqueeze(-1)  # (B, H, p, 1)
+        return torch.where(along < 0, -axes, axes).to(x.dtype)

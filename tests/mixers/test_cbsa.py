@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from csan_mm.mixers import CBSA, MSSA, build_mixer
+from csan_mm.mixers.representatives import principal_directions
 
 B, H, C = 2, 3, 12
 P = C // H
@@ -19,7 +20,10 @@ KINDS = {
     "learned": {"representatives": "learned", "rep_grid": (2, 3)},
     "tokens": {"representatives": "tokens"},
     "channels": {"representatives": "channels"},
+    "principal": {"representatives": "principal"},
 }
+#: Gradients do not run through principal directions, so a finite difference, which moves them, cannot be compared.
+DIFFERENTIABLE = {name: options for name, options in KINDS.items() if name != "principal"}
 kinds = pytest.mark.parametrize("options", KINDS.values(), ids=KINDS)
 
 
@@ -168,7 +172,50 @@ def test_fixed_representatives_give_channel_attention():
     torch.testing.assert_close(mixer(x)[0], expected, rtol=1e-10, atol=1e-10)
 
 
-@kinds
+def principal(w: Tensor) -> Tensor:
+    """Principal directions of tokens (N, p) by deflation: power iteration on w^T w, one direction after the other."""
+    gram, axes = w.T @ w, []
+    for _ in range(w.shape[1]):
+        v = torch.ones(w.shape[1], dtype=w.dtype)
+        for _ in range(2000):
+            v = gram @ v
+            v /= v.norm()
+        gram = gram - (v @ gram @ v) * torch.outer(v, v)
+        axes.append(-v if v @ w.mean(dim=0) < 0 else v)
+    return torch.stack(axes)
+
+
+@torch.no_grad()
+def test_principal_directions():
+    mixer = cbsa(representatives="principal")
+    x = torch.randn(B, 9, C, dtype=torch.double)
+    starts = [torch.stack([principal(w) for w in heads(mixer, image)]) for image in x]
+    torch.testing.assert_close(mixer.start(mixer.split_heads(mixer.proj(x)), None), torch.stack(starts))
+    expected = torch.stack([in_loops(mixer, image, start) for image, start in zip(x, starts)])
+    torch.testing.assert_close(mixer(x), expected)
+
+
+@torch.no_grad()
+def test_principal_directions_turn_with_the_tokens():
+    w = torch.randn(1, 1, 9, P, dtype=torch.double)
+    turn = torch.linalg.qr(torch.randn(P, P, dtype=torch.double)).Q
+    torch.testing.assert_close(principal_directions(w @ turn), principal_directions(w) @ turn)
+    axes = principal_directions(w)[0, 0]
+    torch.testing.assert_close(axes @ axes.T, torch.eye(P, dtype=torch.double))
+
+
+def test_gradients_with_principal_directions_are_those_of_fixed_representatives():
+    mixer, fixed = cbsa(representatives="principal"), cbsa(representatives="learned", rep_grid=(1, P))
+    x = torch.randn(1, 7, C, dtype=torch.double, requires_grad=True)
+    fixed.load_state_dict(
+        {**mixer.state_dict(), "reps": mixer.start(mixer.split_heads(mixer.proj(x)), None)[0].detach()}
+    )
+    gradients = [torch.autograd.grad((m(x) * torch.arange(C)).sum(), (x, m.proj.weight)) for m in (mixer, fixed)]
+    for found, expected in zip(*gradients):
+        torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("options", DIFFERENTIABLE.values(), ids=DIFFERENTIABLE)
 def test_gradients(options):
     mixer = cbsa(**options)
     x = torch.randn(1, 7, C, dtype=torch.double, requires_grad=True)
@@ -217,6 +264,7 @@ def test_cost_of_mssa_is_not():
         ({"rep_grid": 0}, "rep_grid=0: take one number of cells"),
         ({"rep_grid": (2, 3, 4)}, r"rep_grid=\(2, 3, 4\): take"),
         ({"representatives": "tokens", "rep_grid": 4}, "rep_grid=4: the number of 'tokens' is given"),
+        ({"representatives": "principal", "rep_grid": 4}, "rep_grid=4: the number of 'principal' is given"),
         ({"representatives": "learned", "legacy_pooling": True}, "legacy_pooling=True pools"),
         ({"qkv_bias": True}, "qkv_bias=True: the one projection of CBSA has no bias"),
         ({"num_heads": 5}, "num_heads=5 does not divide"),
