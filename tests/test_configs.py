@@ -36,6 +36,13 @@ BACKBONES = {
     "swin-csan-attention-min": {1: 8_742_126},
     "swin-attention-wide-min": {1: 11_004_831},
     "swin-csan-attention-wide-min": {1: 12_799_941},
+    # The plain networks as they are published, without head; Min counted by timm's Swin of its sizes.
+    "swin-min": {1: 10_986_741},
+    "swin-t": {3: 27_519_354 + 2 * (192 + 384), 1: 27_519_354},
+    "swin-s": {1: 48_837_258},
+    "swin-b": {1: 86_743_224},
+    "vit-b": {1: 85_798_656},
+    "hiera-b": {1: 50_755_968},
     "vit-csan-t": {1: 5_773_896},
     "vit-csan-s": {1: 22_651_920},
     "vit-csan-bs": {1: 40_072_896},
@@ -62,6 +69,9 @@ BACKBONES = {
     # DeiT as it is published, without head.
     **{f"deit-{kind}t": {1: 5_524_416} for kind in ("", "unit-queries-", "linear-")},
     "deit-s": {1: 21_665_664},
+    # A 64 x 64 grid of positions, no class token and no last norm; a 32 x 32 grid and WeightFormer's pyramid, its norm the last.
+    "deit-t_simple-fpn": {1: 5_524_416 + 3896 * 192},
+    "deit-s_upernet": {4: 21_665_664 + 828 * 384 + 3 * (4 * 384**2 + 384)},
     # DeiT-T and DeiT-S, and Swin-T and Swin-S as they are published, without head and position bias tables; a gate (C^2 + C) and
     # a 5x5 convolution (26 C) in each block, in DeiT also a 3x3 one of the hidden width (10 4C).
     "vit-mala-t": {1: 5_524_416 + 12 * (192 * 193 + 192 * 26 + 10 * 768)},
