@@ -1,4 +1,5 @@
-# 12 epochs of AdamW over the digits, for networks that start from scratch.
+# 12 epochs of AdamW over the digits, for networks that start from scratch. Norms, biases and what the backbone names in
+# no_weight_decay() do not decay.
 train_cfg = dict(type='EpochBasedTrainLoop', max_epochs=12, val_interval=1)
 val_cfg = dict(type='ValLoop')
 test_cfg = dict(type='TestLoop')
@@ -8,9 +9,8 @@ param_scheduler = [
 ]
 optim_wrapper = dict(
     type='OptimWrapper',
-    paramwise_cfg=dict(
-        custom_keys={'norm': dict(decay_mult=0.0), 'relative_position_bias_table': dict(decay_mult=0.0)}
-    ),
+    constructor='csan_mm.OptimWrapperConstructor',
+    paramwise_cfg=dict(norm_decay_mult=0.0, bias_decay_mult=0.0),
     optimizer=dict(type='AdamW', lr=0.001, betas=(0.9, 0.999), weight_decay=0.05),
     clip_grad=dict(max_norm=5.0),
 )
