@@ -75,7 +75,7 @@ def get_backbone(
         raise ArgumentError(f"name={name!r} is unknown: take one of {', '.join(near)}; csan_mm.list_models() lists all")
     if isinstance(pretrained, bool):
         raise ArgumentError(
-            f"pretrained={pretrained!r} is no file: csan_mm downloads nothing, give the path of a weight file, or None"
+            f"pretrained={pretrained!r} is not a file: csan_mm downloads nothing, give the path of a weight file, or None"
         )
     if pretrained is None and source is not None:
         raise ArgumentError(

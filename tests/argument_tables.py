@@ -16,7 +16,7 @@ from csan_mm.layers.depthwise import DepthwiseConv2d
 from csan_mm.layers.dynamic_conv import DynamicDepthwiseConv
 from csan_mm.layers.dynamic_linear import DynamicLinear
 from csan_mm.layers.ista import ISTA
-from csan_mm.layers.mlp import ConvMlp, Mlp
+from csan_mm.layers.mlp import ConvMlp
 from csan_mm.layers.patches import PatchEmbed, PatchMerging
 from csan_mm.layers.pyramid import PyramidFromDepths
 from csan_mm.layers.rotary import Rotary2D
@@ -67,7 +67,6 @@ PARTS: dict[type, tuple[dict[str, Any], Callable[[Any], Any] | None]] = {
     DynamicLinear: ({"in_features": 16, "out_features": 8}, on_tokens),
     DynamicDepthwiseConv: ({"embed_dims": 16}, on_tokens),
     ISTA: ({"embed_dims": 16}, on_rows),
-    Mlp: ({"embed_dims": 16, "hidden_dims": 8}, on_rows),
     ConvMlp: ({"embed_dims": 16, "hidden_dims": 8}, on_tokens),
     DepthwiseConv2d: ({"embed_dims": 16, "kernel_size": 3}, lambda layer: layer(torch.zeros(1, 16, 5, 6))),
     PatchEmbed: ({"in_channels": 3, "embed_dims": 8, "patch_size": 4}, lambda layer: layer(torch.zeros(1, 3, 9, 6))),
@@ -208,12 +207,18 @@ NOT_BUILT_BY_USERS = {
     ],
     "functions that return them": [
         *(
+            "analysis.attention_rows.Heads",
+            "analysis.blocks.MixerCall",
+            "analysis.budget.Columns",
+            "analysis.csan_gains.GainMaps",
             "analysis.diagnostics.Finding",
+            "analysis.representatives.RepresentativeMaps",
             "analysis.flops.Part",
             "analysis.input_sizes.Point",
             "analysis.projection_noise.NoisePoint",
         ),
-        *("datasets.digits.Sources", "datasets.digits.Instance", "datasets.digits.Scene", "mixers.cbsa.Trace"),
+        *("datasets.digits.Sources", "datasets.digits.Instance", "datasets.digits.Scene"),
+        *("mixers.cbsa.Trace", "mixers.csan.Trace"),
         *("datasets.digits_layout.Placed", "checkpoint.pretrained.Match"),
     ],
     "tables of the package": [

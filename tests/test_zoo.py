@@ -109,7 +109,7 @@ def test_unknown_names_list_the_near_ones():
         ({"num_classes": 0}, "no argument 'num_classes': leave it out"),
         ({"zzz": 0}, "no argument 'zzz': it takes arch, mixer, kappa"),
         ({"arch": "small"}, r"arch='small' beside name='swin-csan-tiny': .*csan_mm.backbones.SwinCSaN\(arch=...\)"),
-        ({"pretrained": True}, "pretrained=True is no file: csan_mm downloads nothing, give the path"),
+        ({"pretrained": True}, "pretrained=True is not a file: csan_mm downloads nothing, give the path"),
     ],
 )
 def test_timm_s_habits_are_answered(options, message):
@@ -121,9 +121,9 @@ def test_timm_s_habits_are_answered(options, message):
 def test_what_is_no_batch_of_images_is_told_the_shape(name):
     with torch.device("meta"):
         backbone = csan_mm.get_backbone(name)
-    with pytest.raises(ValueError, match=r"\(3, 64, 64\) is no batch .*\(B, in_channels, H, W\): .*image\[None\]"):
+    with pytest.raises(ValueError, match=r"\(3, 64, 64\) is not a batch .*\(B, in_channels, H, W\): .*image\[None\]"):
         backbone(torch.zeros(3, 64, 64, device="meta"))
-    with pytest.raises(ValueError, match=r"\(64, 64\) is no batch of images \(B, in_channels, H, W\): take images"):
+    with pytest.raises(ValueError, match=r"\(64, 64\) is not a batch of images \(B, in_channels, H, W\): take images"):
         backbone(torch.zeros(64, 64, device="meta"))
 
 

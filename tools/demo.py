@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import time
 from collections.abc import Sequence
@@ -28,6 +27,7 @@ from mmengine.runner import Runner
 from rich.console import Console
 from rich.table import Table
 
+from csan_mm.checkpoint.files import replacing
 from csan_mm.common.data_root import override_data_root
 from csan_mm.datasets import DigitsExistError, DigitsSpec, build_digits
 from csan_mm.engine import CPUThreadsHook
@@ -102,15 +102,9 @@ def train(cfg: Config, data: Path, retrain: bool) -> dict[str, Any]:
         "seconds": round(time.time() - start, 1),
         "iterations": runner.iter,
     }
-    write_whole(record_file, json.dumps(record, indent=2))
+    with replacing(record_file) as temporary:
+        temporary.write_text(json.dumps(record, indent=2))
     return record
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is there wholly or not at all."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    part.write_text(text)
-    part.replace(path)
 
 
 def evaluate(cfg: Config, checkpoint: str) -> tuple[dict[str, float], Runner]:

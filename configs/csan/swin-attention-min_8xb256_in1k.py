@@ -1,4 +1,4 @@
-# As swin-csan-min_8xb256_in1k.py, with plain attention in the place of every MLP.
+# As swin-csan-min_8xb256_in1k.py, with plain attention in place of every MLP.
 # Paper:    Selection-as-Nonlinearity, CVPR 2026: 62.8 top-1, 8.6M parameters
 # Measured: -
 # Command:  tools/dist_train.sh configs/csan/swin-attention-min_8xb256_in1k.py 8 --amp --cfg-options optim_wrapper.dtype=bfloat16

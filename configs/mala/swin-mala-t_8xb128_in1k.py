@@ -1,4 +1,4 @@
-# Swin-T with MALA over the whole map of each stage in the place of its window attention, on ImageNet-1K.
+# Swin-T with MALA over the whole map of each stage in place of its window attention, on ImageNet-1K.
 # Paper:    MALA, ICCV 2025, arXiv 2507.00698: 83.7 top-1
 # Measured: -
 # Recipe:   MAViT's, drop path 0.2; the paper gives none for this comparison, so ours

@@ -1,4 +1,4 @@
-# DeiT-T (ViT-T/16) with MALA, its gate and its local enhancement in the place of its attention, and MAViT's convolution in its
+# DeiT-T (ViT-T/16) with MALA, its gate and its local enhancement in place of its attention, and MAViT's convolution in its
 # feed-forward network, on ImageNet-1K: 6.31 M parameters, the paper's 6.3 M.
 # Paper:    MALA, ICCV 2025, arXiv 2507.00698: 75.1 top-1, 6.3M parameters
 # Measured: -

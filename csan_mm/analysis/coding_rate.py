@@ -65,7 +65,7 @@ class CodingRates:
     def __init__(self, model: nn.Module, epsilon: float = EPSILON) -> None:
         check_arguments(locals())
         if not isinstance(model, nn.Module):
-            raise ArgumentError(f"model={model!r} is none: take a torch module")
+            raise ArgumentError(f"model={model!r} is not a torch module: take one")
         self.model = model
         self.epsilon = epsilon
         self.mixers = [module for module in model.modules() if isinstance(module, SubspaceMixer)]

@@ -7,7 +7,15 @@ from typing import Any
 
 from torch import Tensor
 
-from csan_mm.analysis import receptive_field
+from csan_mm.analysis import (
+    attention_rows,
+    budget,
+    compression,
+    csan_gains,
+    dynamic_weights,
+    receptive_field,
+    representatives,
+)
 from csan_mm.backbones.base import DenseBackbone
 
 
@@ -17,9 +25,11 @@ class Options:
 
     Attributes:
         seed: Of what is drawn at random.
+        labels: One label map (H, W) per image, for what is compared with labels.
     """
 
     seed: int = 0
+    labels: Sequence[Tensor] | None = None
 
 
 @dataclass(frozen=True)
@@ -48,7 +58,26 @@ def _receptive_field(backbone: DenseBackbone, images: Sequence[Tensor], options:
     return Finding(receptive_field.describe(fields, backbone.strides), (fields, backbone.strides))
 
 
+def _budget(backbone: DenseBackbone, images: Sequence[Tensor], options: Options) -> Finding:
+    return Finding(*budget.measure(backbone, images, options.seed))
+
+
+def _representatives(backbone: DenseBackbone, images: Sequence[Tensor], options: Options) -> Finding:
+    return Finding(*representatives.measure(backbone, images, options.labels))
+
+
+def _plain(measure: Callable[..., tuple[Any, Any]]) -> Callable[[DenseBackbone, Sequence[Tensor], Options], Finding]:
+    """A diagnostic without options."""
+    return lambda backbone, images, _: Finding(*measure(backbone, images))
+
+
 #: Name -> diagnostic.
 DIAGNOSTICS: dict[str, Diagnostic] = {
+    "attention-rows": Diagnostic(_plain(attention_rows.measure), attention_rows.draw),
+    "budget-dilemma": Diagnostic(_budget, budget.draw),
+    "coding-rate": Diagnostic(_plain(compression.measure), compression.draw),
+    "csan-gains": Diagnostic(_plain(csan_gains.measure), csan_gains.draw),
+    "dynamic-weights": Diagnostic(_plain(dynamic_weights.measure), dynamic_weights.draw),
     "receptive-field": Diagnostic(_receptive_field, receptive_field.draw),
+    "representatives": Diagnostic(_representatives, representatives.draw),
 }

@@ -1,7 +1,10 @@
 """Pictures of what was measured, written whole or not at all."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from torch import Tensor
 
 from csan_mm.checkpoint.files import replacing
 from csan_mm.common.errors import ArgumentError
@@ -11,6 +14,10 @@ if TYPE_CHECKING:
 
 #: Endings that a picture may have.
 ENDINGS = (".png", ".svg", ".pdf")
+#: Layers of a backbone that a picture shows.
+MOST_LAYERS = 4
+
+Layer = TypeVar("Layer")
 
 
 def save_figure(figure: "Figure", path: Path) -> None:
@@ -24,3 +31,16 @@ def save_figure(figure: "Figure", path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary:
         figure.savefig(temporary, format=path.suffix.removeprefix("."), dpi=120)
+
+
+def spread_out(layers: Sequence[Layer], most: int = MOST_LAYERS) -> list[Layer]:
+    """At most so many layers, evenly spread from the first to the last."""
+    if len(layers) <= most:
+        return list(layers)
+    return [layers[round(i * (len(layers) - 1) / (most - 1))] for i in range(most)]
+
+
+def as_picture(image: Tensor) -> Any:
+    """A normalised image (3, H, W) as an array (H, W, 3) from 0 to 1, its lowest value black and its highest white."""
+    low, high = image.min(), image.max()
+    return ((image - low) / (high - low).clamp(min=1e-6)).permute(1, 2, 0).cpu().numpy()

@@ -44,7 +44,7 @@ def receptive_fields(
         One (H, W) per map, float64, with the sum 1.
 
     Raises:
-        ValueError: No images, or images of different sizes; an output that is no map, or does not depend on the image.
+        ValueError: No images, or images of different sizes; an output that is not a map, or does not depend on the image.
     """
     check_int("draws", draws, 1)
     generator = torch.Generator().manual_seed(seed)
@@ -84,7 +84,7 @@ def _energies(
 def _cell(y: Tensor, centre: tuple[float, float]) -> Tensor:
     if y.ndim != 4:
         raise ArgumentError(
-            f"an output of shape {tuple(y.shape)} is no map (1, C, h, w): build it with out_type='featmap'"
+            f"an output of shape {tuple(y.shape)} is not a map (1, C, h, w): build it with out_type='featmap'"
         )
     h, w = y.shape[-2:]
     return y[0, :, min(int(centre[0] * h), h - 1), min(int(centre[1] * w), w - 1)]

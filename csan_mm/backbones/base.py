@@ -1,8 +1,10 @@
-"""The contract all backbones keep: variants, outputs, freezing, checkpointing, layer depths."""
+"""The contract all backbones keep: outputs, freezing, checkpointing, layer depths, what they all take."""
 
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from abc import ABCMeta
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from huggingface_hub import PyTorchModelHubMixin
@@ -12,92 +14,13 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils.checkpoint import checkpoint
 
+from csan_mm.backbones.archs import name_of
 from csan_mm.backbones.feature_info import FeatureInfo
-from csan_mm.common.checks import is_int
+from csan_mm.common.arguments import check_arguments
 from csan_mm.common.errors import ArgumentError
 from csan_mm.common.norms import build_norm
 from csan_mm.common.settings import without_init_cfg
-
-#: Short names of variants, as in mmpretrain.
-SHORT_NAMES = {
-    "n": "min",
-    "ts": "tiny-slim",
-    "t": "tiny",
-    "tp": "tiny-plus",
-    "s": "small",
-    "bs": "base-slim",
-    "b": "base",
-    "bp": "base-plus",
-    "l": "large",
-}
-
-
-def resolve_arch(
-    arch: str | dict[str, Any], archs: dict[str, dict[str, Any]], optional: Sequence[str] = ()
-) -> dict[str, Any]:
-    """The dims of a variant.
-
-    Args:
-        arch: A name in ``archs``, its short name, or a dict with the same keys.
-        archs: The named variants; all rows have the same keys.
-        optional: Keys that a dict may leave out.
-
-    Raises:
-        ValueError: Unknown name, a dict with missing or unknown keys, or values that are no sizes.
-    """
-    keys = set(next(iter(archs.values())))
-    if isinstance(arch, str):
-        name = SHORT_NAMES.get(arch.lower(), arch.lower())
-        if name not in archs:
-            raise ArgumentError(
-                f"arch={arch!r} is unknown: take one of {', '.join(archs)}, or a dict with {', '.join(sorted(keys))}"
-            )
-        return dict(archs[name])
-    if not isinstance(arch, Mapping):
-        raise ArgumentError(
-            f"arch={arch!r} is no variant: take one of {', '.join(archs)}, or a dict with {', '.join(sorted(keys))}"
-        )
-    missing, unknown = keys - set(arch) - set(optional), set(arch) - keys - set(optional)
-    if missing or unknown:
-        raise ArgumentError(
-            f"arch={arch!r} as a dict must have exactly {', '.join(sorted(keys))}"
-            + (f"; missing: {', '.join(sorted(missing))}" if missing else "")
-            + (f"; unknown: {', '.join(sorted(unknown))}" if unknown else "")
-        )
-    example = next(iter(archs.values()))
-    for key in keys & {"embed_dims", "depth", "depths", "num_heads"}:
-        per_stage = isinstance(example[key], Sequence)
-        values = arch[key] if isinstance(arch[key], Sequence) else [arch[key]]
-        if (
-            per_stage != isinstance(arch[key], Sequence)
-            or not all(is_int(value) and value > 0 for value in values)
-            or not values
-        ):
-            wanted = "whole numbers from 1 up, one per stage" if per_stage else "one whole number from 1 up"
-            raise ArgumentError(f"arch: {key}={arch[key]!r} cannot be: take {wanted}, such as {example[key]}")
-    return dict(arch)
-
-
-def with_heads(dims: dict[str, Any], heads: int | Sequence[int] | None) -> dict[str, Any]:
-    """A variant's dims with other numbers of heads.
-
-    Args:
-        dims: Of :func:`resolve_arch`.
-        heads: One number: that of the first stage, which each further one doubles. A sequence: one number per stage.
-            ``None``: the variant's own.
-
-    Raises:
-        ValueError: A sequence where the variant takes one number, or one of another length.
-    """
-    if heads is None:
-        return dims
-    per_stage = isinstance(dims["num_heads"], Sequence)
-    if per_stage and is_int(heads):
-        heads = [heads * 2**i for i in range(len(dims["depths"]))]
-    wanted = f"one number, or one per stage: {len(dims['depths'])}" if per_stage else "one number"
-    if is_int(heads) == per_stage or (per_stage and len(heads) != len(dims["depths"])):
-        raise ArgumentError(f"heads={heads!r} does not fit this backbone: take {wanted}")
-    return {**dims, "num_heads": tuple(heads) if per_stage else heads}
+from csan_mm.layers.memory_format import format_of
 
 
 def resolve_out_indices(out_indices: int | Sequence[int], num_levels: int) -> tuple[int, ...]:
@@ -132,11 +55,13 @@ def check_image(image: Tensor) -> Tensor:
     """The image batch itself, if it is one.
 
     Raises:
-        ValueError: It has not four axes.
+        ValueError: It does not have four axes.
     """
     if image.dim() != 4:
         cure = "add the batch axis with image[None]" if image.dim() == 3 else "take images (B, in_channels, H, W)"
-        raise ArgumentError(f"image of shape {tuple(image.shape)} is no batch of images (B, in_channels, H, W): {cure}")
+        raise ArgumentError(
+            f"image of shape {tuple(image.shape)} is not a batch of images (B, in_channels, H, W): {cure}"
+        )
     return image
 
 
@@ -151,24 +76,39 @@ def init_weights_(module: nn.Module) -> None:
         nn.init.zeros_(module.bias)
 
 
-class DenseBackbone(BaseModule, PyTorchModelHubMixin, library_name="csan_mm", license="apache-2.0"):
+class _FinishedWhenBuilt(ABCMeta):
+    """Calls a backbone's ``finish`` behind its constructor, so that no subclass can forget it."""
+
+    def __call__(cls, *args: Any, **options: Any) -> Any:
+        backbone = super().__call__(*args, **options)
+        backbone.finish()
+        return backbone
+
+
+class DenseBackbone(
+    BaseModule, PyTorchModelHubMixin, metaclass=_FinishedWhenBuilt, library_name="csan_mm", license="apache-2.0"
+):
     """Base of all backbones: image (B, 3, H, W) -> tuple of maps (B, C_i, ceil(H / stride_i), ceil(W / stride_i)).
 
-    A subclass calls this constructor, builds its parts, then calls :meth:`finish`. Maps are contiguous, in channels_last
-    where the image is.
+    A subclass calls this constructor and builds its parts; :meth:`finish` then runs by itself. Maps are contiguous, in
+    channels_last where the image is.
+
+    A subclass says of its own arguments what they are and hands all others up as ``**shared``. ``inspect.signature`` and ``help``
+    show both.
 
     Args:
         channels: Width of every level.
         strides: Stride of every level.
         depths: Number of blocks of every level.
         out_indices: Levels to return, ascending; negative ones count from the last. Levels above the highest are not built,
-            so that every parameter gets a gradient.
+            so that every parameter gets a gradient. Default: (0, 1, 2, 3).
         frozen_stages: As in mmdet: -1 freezes nothing, 0 the stem, k the stem and the first k stages with their output norms.
-            Frozen parts get no gradient and stay in eval mode.
-        norm_eval: Keep batch norms (SyncBN too) in eval mode.
-        with_cp: Recompute blocks in the backward pass to save memory.
-        norm_cfg: One output norm per returned level; ``None``: raw stage outputs.
+            Frozen parts get no gradient and stay in eval mode. Default: -1.
+        norm_eval: Keep batch norms (SyncBN too) in eval mode. Default: False.
+        with_cp: Recompute blocks in the backward pass to save memory. Default: False.
+        norm_cfg: One output norm per returned level; ``None`` (default): raw stage outputs.
         init_cfg: See mmengine's BaseModule; ``dict(type='csan_mm.Pretrained', checkpoint=..., source=...)`` loads weights.
+            Default: None.
 
     ``save_pretrained(folder)`` and ``from_pretrained(folder)`` (huggingface_hub's mixin) keep a backbone as config.json and
     model.safetensors.
@@ -180,20 +120,35 @@ class DenseBackbone(BaseModule, PyTorchModelHubMixin, library_name="csan_mm", li
 
     Raises:
         ValueError: ``out_indices`` or ``frozen_stages`` out of range.
+        TypeError: An argument that neither the subclass nor this class takes.
     """
+
+    #: Named variants: name -> dims.
+    archs: ClassVar[dict[str, dict[str, Any]]] = {}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        signature = _with_shared(cls)
+        cls.__init__.__signature__ = signature
+        cls.__signature__ = signature.replace(parameters=list(signature.parameters.values())[1:])
+        super().__init_subclass__(**options)
 
     def __init__(
         self,
         channels: Sequence[int],
         strides: Sequence[int],
         depths: Sequence[int],
-        out_indices: int | Sequence[int],
-        frozen_stages: int,
-        norm_eval: bool,
-        with_cp: bool,
-        norm_cfg: dict[str, Any] | None,
-        init_cfg: dict[str, Any] | list[dict[str, Any]] | None,
+        /,
+        out_indices: int | Sequence[int] = (0, 1, 2, 3),
+        frozen_stages: int = -1,
+        norm_eval: bool = False,
+        with_cp: bool = False,
+        norm_cfg: dict[str, Any] | None = None,
+        init_cfg: dict[str, Any] | list[dict[str, Any]] | None = None,
+        **unknown: Any,
     ) -> None:
+        for name in unknown:  # as Python says it, of the class that was called
+            raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument {name!r}")
+        check_arguments(locals())
         super().__init__(init_cfg=init_cfg)
         self.out_indices = resolve_out_indices(out_indices, len(channels))
         if not -1 <= frozen_stages <= len(depths):
@@ -211,7 +166,7 @@ class DenseBackbone(BaseModule, PyTorchModelHubMixin, library_name="csan_mm", li
     def save_pretrained(
         self, save_directory: str | Path, *, config: dict[str, Any] | None = None, **options: Any
     ) -> Any:
-        """huggingface_hub's, with a config.json that says nothing of the files this backbone was trained from."""
+        """huggingface_hub's, with a config.json that does not name the files this backbone was trained from."""
         config = without_init_cfg(self._hub_mixin_config if config is None else config)
         return super().save_pretrained(save_directory, config=config, **options)
 
@@ -242,11 +197,11 @@ class DenseBackbone(BaseModule, PyTorchModelHubMixin, library_name="csan_mm", li
         raise NotImplementedError(f"{type(self).__name__} must say what its stem and stages are")
 
     def finish(self) -> None:
-        """Initialise what is there, add the output norms, freeze. The last line of a subclass's constructor."""
+        """Initialise what is there, add the output norms, freeze; runs behind every constructor."""
         self.apply(self.init_module_)
         if self.norm_cfg is not None:
             width = dict(zip(self.out_indices, self.channels))
-            build_norm("norm_cfg", self.norm_cfg, self.channels[0])  # a final norm may stand in the place of all
+            build_norm("norm_cfg", self.norm_cfg, self.channels[0])  # a final norm may stand in place of all
             for index in self.normed_levels():
                 self.add_module(f"norm{index}", build_norm("norm_cfg", self.norm_cfg, width[index]))
         for part in self._frozen_parts():
@@ -288,11 +243,9 @@ class DenseBackbone(BaseModule, PyTorchModelHubMixin, library_name="csan_mm", li
     def output(self, x: Tensor, index: int, image: Tensor) -> Tensor:
         """A stage's map (B, H, W, C) as it leaves the backbone: normed, (B, C, H, W), in the image's memory format."""
         norm = getattr(self, f"norm{index}", None)
-        last = image.is_contiguous(memory_format=torch.channels_last) and not image.is_contiguous()
-        memory_format = torch.channels_last if last else torch.contiguous_format
         if type(norm) is nn.LayerNorm:
             x, norm = norm(x), None
-        x = x.permute(0, 3, 1, 2).contiguous(memory_format=memory_format)
+        x = x.permute(0, 3, 1, 2).contiguous(memory_format=format_of(image))
         return x if norm is None else norm(x)
 
     def block_of(self, param_name: str) -> int | None:
@@ -331,8 +284,29 @@ class DenseBackbone(BaseModule, PyTorchModelHubMixin, library_name="csan_mm", li
 
     def guess_arch(self, state: dict[str, Tensor]) -> str | None:
         """The variant a state dict in our names belongs to, for messages; ``None`` if nothing can be said."""
+        dims = self.read_dims(state)
+        return name_of(dims, self.archs) if dims else None
+
+    @classmethod
+    def read_dims(cls, state: dict[str, Tensor]) -> dict[str, Any] | None:
+        """The dims that a state dict in our names shows; ``None`` if it is not of this family."""
         return None
 
     def no_weight_decay(self) -> set[str]:
         """Names of the parameters that take no weight decay besides norms and biases."""
         return set()
+
+
+def _with_shared(cls: type) -> inspect.Signature:
+    """The signature of a constructor, with what the one above takes by name in place of ``**shared``."""
+    signature = inspect.signature(cls.__init__)
+    own = [entry for entry in signature.parameters.values() if entry.kind is not inspect.Parameter.VAR_KEYWORD]
+    if len(own) == len(signature.parameters):
+        return signature
+    names = {"self", *(entry.name for entry in own)}
+    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    above = inspect.signature(cls.__mro__[1].__init__).parameters.values()
+    shared = [entry for entry in above if entry.kind in by_name and entry.name not in names]
+    return signature.replace(
+        parameters=[*own, *(entry.replace(kind=inspect.Parameter.KEYWORD_ONLY) for entry in shared)]
+    )

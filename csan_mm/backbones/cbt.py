@@ -11,8 +11,9 @@ import torch
 from timm.layers import DropPath
 from torch import Tensor, nn
 
-from csan_mm.backbones.base import drop_path_rates, resolve_arch
-from csan_mm.backbones.isotropic import IsotropicBackbone, refit_positions, resized_positions
+from csan_mm.backbones.archs import resolve_arch
+from csan_mm.backbones.base import drop_path_rates
+from csan_mm.backbones.isotropic import IsotropicBackbone
 from csan_mm.common.arguments import check_arguments
 from csan_mm.common.checks import check_size
 from csan_mm.common.errors import ArgumentError
@@ -20,6 +21,7 @@ from csan_mm.common.norms import build_norm
 from csan_mm.layers.conv import Conv2d
 from csan_mm.layers.ista import ISTA
 from csan_mm.layers.padding import cells
+from csan_mm.layers.positions import refit_positions, resized_positions
 from csan_mm.mixers.build import build_mixer, mixer_options
 from csan_mm.registry import MODELS
 
@@ -121,19 +123,16 @@ class CBT(IsotropicBackbone):
         stem_norm_cfg: Norm of the stem's convolutions. Default: ``dict(type='BN')``; several processes with few images each
             want ``sync_bn='torch'`` in the config.
         with_cls_token: Whether a class token takes part. Default: True.
-        out_type: See :class:`IsotropicBackbone`, like all that follow. Default: 'featmap'.
-        final_norm: Default: True.
         drop_path_rate: Stochastic depth of the last block; it grows linearly from 0. Default: 0.
-        out_indices: Default: -1, the last block.
-        frozen_stages: Default: -1.
-        norm_eval: Default: False.
-        with_cp: Default: False.
-        norm_cfg: Default: None.
-        init_cfg: Default: None.
+        **shared: See :class:`IsotropicBackbone` (``out_type``, ``final_norm``, ``out_indices``) and :class:`DenseBackbone`
+            (``frozen_stages``, ``norm_eval``, ``with_cp``, ``norm_cfg``, ``init_cfg``).
 
     Raises:
         ValueError: An argument no network can be built from; the message says what would do.
     """
+
+    archs = ARCHS
+    width_weight = "blocks.0.ista.weight"
 
     def __init__(
         self,
@@ -144,35 +143,15 @@ class CBT(IsotropicBackbone):
         in_channels: int = 3,
         stem_norm_cfg: dict[str, Any] = {"type": "BN"},  # noqa: B006 (plain data for configs, never changed)
         with_cls_token: bool = True,
-        out_type: str = "featmap",
-        final_norm: bool = True,
         drop_path_rate: float = 0.0,
-        out_indices: int | Sequence[int] = -1,
-        frozen_stages: int = -1,
-        norm_eval: bool = False,
-        with_cp: bool = False,
-        norm_cfg: dict[str, Any] | None = None,
-        init_cfg: dict[str, Any] | list[dict[str, Any]] | None = None,
+        **shared: Any,
     ) -> None:
         check_arguments(locals())
         dims = resolve_arch(arch, ARCHS)
         width, depth = dims["embed_dims"], dims["depth"]
         if width % 8:
             raise ArgumentError(f"arch={arch!r}: the stem starts at an eighth of embed_dims, take a multiple of 8")
-        super().__init__(
-            width,
-            depth,
-            STRIDE,
-            int(with_cls_token),
-            out_type,
-            final_norm,
-            out_indices,
-            frozen_stages,
-            norm_eval,
-            with_cp,
-            norm_cfg,
-            init_cfg,
-        )
+        super().__init__(width, depth, STRIDE, int(with_cls_token), **shared)
         height, across = check_size("img_size", img_size)
         self.source_grid = (cells(height, STRIDE), cells(across, STRIDE))
         self.patch_embed = ConvStem(in_channels, width, stem_norm_cfg)
@@ -186,7 +165,6 @@ class CBT(IsotropicBackbone):
             for i in range(self.num_built)
         )
         self.norm = nn.LayerNorm(width, eps=NORM_EPS) if self.final_norm else None
-        self.finish()
 
     @staticmethod
     def init_module_(module: nn.Module) -> None:
@@ -233,12 +211,3 @@ class CBT(IsotropicBackbone):
         prefixes = sorted({self.num_prefix, 0, 1})
         table = refit_positions(table, self.pos_embed.detach(), self.source_grid, prefixes, self.num_prefix)
         return {**state, "pos_embed": table}, [f"resized pos_embed to {self.source_grid[0]}x{self.source_grid[1]}"]
-
-    def guess_arch(self, state: dict[str, Tensor]) -> str | None:
-        """By width and depth: a named variant, or the dict."""
-        if "blocks.0.ista.weight" not in state:
-            return None
-        width = state["blocks.0.ista.weight"].shape[0]
-        depth = len({name.split(".")[1] for name in state if name.startswith("blocks.")})
-        names = [name for name, dims in ARCHS.items() if (dims["embed_dims"], dims["depth"]) == (width, depth)]
-        return repr(names[0]) if names else f"dict(embed_dims={width}, depth={depth}, ...)"

@@ -4,6 +4,8 @@ Maps stay (B, H, W, C) in spatial order throughout; mask units are windows that 
 unrolled. Parameter names are timm's.
 """
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,15 +14,16 @@ from timm.layers import DropPath, trunc_normal_
 from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
-from csan_mm.backbones.base import DenseBackbone, check_image, drop_path_rates, resolve_arch, with_heads
-from csan_mm.backbones.isotropic import refit_positions, resized_positions
+from csan_mm.backbones.archs import resolve_arch, with_heads
+from csan_mm.backbones.base import DenseBackbone, check_image, drop_path_rates
 from csan_mm.common.arguments import check_arguments
 from csan_mm.common.checks import check_size
 from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.conv import Conv2d
 from csan_mm.layers.dynamic import at_least_float32
-from csan_mm.layers.mlp import Mlp
+from csan_mm.layers.mlp import Mlp, hidden_width
 from csan_mm.layers.padding import cells, pad_to_multiple
+from csan_mm.layers.positions import refit_positions, resized_positions
 from csan_mm.layers.windows import WindowGrid
 from csan_mm.mixers.build import build_mixer, mixer_options
 from csan_mm.registry import MODELS
@@ -81,7 +84,7 @@ class HieraBlock(nn.Module):
         self.attn = build_mixer(embed_dims=embed_dims, **mixer, **pooled)
         self.proj = nn.Linear(embed_dims, out_dims) if self.pools else None
         self.norm2 = nn.LayerNorm(out_dims, eps=NORM_EPS)
-        self.mlp = Mlp(out_dims, int(mlp_ratio * out_dims))
+        self.mlp = Mlp(out_dims, hidden_width(out_dims, mlp_ratio))
         self.drop_path1 = DropPath(0.75 * drop_path if drop_path > 0.2 else drop_path)
         self.drop_path2 = DropPath(drop_path)
 
@@ -139,16 +142,14 @@ class HieraCSaN(DenseBackbone):
         mlp_ratio: Default: 4.
         qkv_bias: Default: True.
         drop_path_rate: Stochastic depth of the last block; it grows linearly from 0. Default: 0.
-        out_indices: See :class:`DenseBackbone`, like all that follow. Default: (0, 1, 2, 3).
-        frozen_stages: Default: -1.
-        norm_eval: Default: False.
-        with_cp: Default: False.
-        norm_cfg: Default: ``dict(type='LN', eps=1e-6)``.
-        init_cfg: Default: None.
+        norm_cfg: See :class:`DenseBackbone`. Default: ``dict(type='LN', eps=1e-6)``.
+        **shared: See :class:`DenseBackbone`: ``out_indices``, ``frozen_stages``, ``norm_eval``, ``with_cp``, ``init_cfg``.
 
     Raises:
         ValueError: An argument no network can be built from; the message says what would do.
     """
+
+    archs = ARCHS
 
     def __init__(
         self,
@@ -163,12 +164,8 @@ class HieraCSaN(DenseBackbone):
         mlp_ratio: float = 4.0,
         qkv_bias: bool = True,
         drop_path_rate: float = 0.0,
-        out_indices: int | Sequence[int] = (0, 1, 2, 3),
-        frozen_stages: int = -1,
-        norm_eval: bool = False,
-        with_cp: bool = False,
         norm_cfg: dict[str, Any] | None = {"type": "LN", "eps": NORM_EPS},  # noqa: B006 (plain data, never changed)
-        init_cfg: dict[str, Any] | list[dict[str, Any]] | None = None,
+        **shared: Any,
     ) -> None:
         check_arguments(locals())
         dims = with_heads(resolve_arch(arch, ARCHS), heads)
@@ -181,7 +178,7 @@ class HieraCSaN(DenseBackbone):
             raise ArgumentError(f"mixer={mixer!r} cannot pool queries: take 'csan' or 'softmax'")
         channels = [width * 2**i for i in range(len(depths))]
         strides = [STRIDE * 2**i for i in range(len(depths))]
-        super().__init__(channels, strides, depths, out_indices, frozen_stages, norm_eval, with_cp, norm_cfg, init_cfg)
+        super().__init__(channels, strides, depths, norm_cfg=norm_cfg, **shared)
         self.all_strides = strides
         self.stage_ends = [sum(depths[: i + 1]) for i in range(self.num_built)]
         self.patch_embed = HieraEmbed(in_channels, width)
@@ -198,7 +195,6 @@ class HieraCSaN(DenseBackbone):
                 self.blocks.append(
                     HieraBlock(channels[before], channels[i], rates[i][j], options, mlp_ratio, units[before])
                 )
-        self.finish()
 
     def _add_positions(self, img_size: int | Sequence[int], width: int, abs_win_pos_embed: bool) -> None:
         height, across = check_size("img_size", img_size)
@@ -265,11 +261,13 @@ class HieraCSaN(DenseBackbone):
         table = refit_positions(table, self.pos_embed.detach(), self.source_grid, [0], 0)
         return {**state, "pos_embed": table}, [f"resized pos_embed to {self.source_grid[0]}x{self.source_grid[1]}"]
 
-    def guess_arch(self, state: dict[str, Tensor]) -> str | None:
-        """By width and number of blocks."""
+    @classmethod
+    def read_dims(cls, state: dict[str, Tensor]) -> dict[str, Any] | None:
+        """Width and depths; a stage's blocks are twice as wide as those of the one before."""
         if "patch_embed.proj.weight" not in state:
             return None
-        width = state["patch_embed.proj.weight"].shape[0]
-        depth = len({name.split(".")[1] for name in state if name.startswith("blocks.")})
-        names = [name for name, dims in ARCHS.items() if (dims["embed_dims"], sum(dims["depths"])) == (width, depth)]
-        return " or ".join(map(repr, names)) or f"dict(embed_dims={width}, ...) with {depth} blocks"
+        counts = Counter(
+            value.shape[0] for name, value in state.items() if re.fullmatch(r"blocks\.\d+\.mlp\.fc2\.bias", name)
+        )
+        depths = tuple(counts[width] for width in sorted(counts))
+        return {"embed_dims": state["patch_embed.proj.weight"].shape[0], "depths": depths}

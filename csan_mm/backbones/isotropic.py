@@ -4,13 +4,12 @@ Shapes: (B, N, C) tokens, prefix tokens (class, registers) first, then the H x W
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-import torch
-from timm.layers import resample_abs_pos_embed
 from torch import Tensor, nn
 
 from csan_mm.backbones.base import DenseBackbone, check_image
+from csan_mm.common.arguments import check_arguments
 from csan_mm.common.checks import check_choice
 from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.pyramid import PyramidFromDepths
@@ -23,7 +22,8 @@ class IsotropicBackbone(DenseBackbone):
     """Base of isotropic backbones; level i is block i.
 
     A subclass builds its stem, ``self.blocks`` and, if ``final_norm``, ``self.norm``, and says in :meth:`embed` how an image
-    becomes tokens. A block is called as ``block(tokens, grid)``.
+    becomes tokens. A block is called as ``block(tokens, grid)``. ``width_weight`` names a weight with C rows that only files of
+    this family have.
 
     Args:
         embed_dims: C.
@@ -32,14 +32,18 @@ class IsotropicBackbone(DenseBackbone):
         num_prefix: Number of tokens in front of the patches; the first is the class token, if there is one.
         out_type: As in mmpretrain: 'featmap' (B, C, H, W), 'raw' all tokens (B, N, C), 'cls_token' (B, C), 'avg_featmap' (B, C),
             the mean over the patches. Besides, 'pyramid': the maps of four ``out_indices`` at 1/4, 1/2, 1 and 2 times the
-            patches' stride, for UPerNet (:class:`PyramidFromDepths`).
+            patches' stride, for UPerNet (:class:`PyramidFromDepths`). Default: 'featmap'.
         final_norm: Norm behind the last block, when that is returned. Output norms (``norm_cfg``) are for the other blocks, and
-            for the last one where there is no final norm.
+            for the last one where there is no final norm. Default: True.
+        out_indices: Default: -1, the last block.
+        **shared: See :class:`DenseBackbone`.
 
     Raises:
         ValueError: Unknown ``out_type``; class tokens wanted where there are none; an output norm that works on maps only
             where tokens are returned; a pyramid of other than four maps.
     """
+
+    width_weight: ClassVar[str] = "patch_embed.proj.weight"
 
     def __init__(
         self,
@@ -47,15 +51,14 @@ class IsotropicBackbone(DenseBackbone):
         depth: int,
         patch_size: int,
         num_prefix: int,
-        out_type: str,
-        final_norm: bool,
-        out_indices: int | Sequence[int],
-        frozen_stages: int,
-        norm_eval: bool,
-        with_cp: bool,
-        norm_cfg: dict[str, Any] | None,
-        init_cfg: dict[str, Any] | list[dict[str, Any]] | None,
+        /,
+        out_type: str = "featmap",
+        final_norm: bool = True,
+        out_indices: int | Sequence[int] = -1,
+        norm_cfg: dict[str, Any] | None = None,
+        **shared: Any,
     ) -> None:
+        check_arguments(locals())
         check_choice("out_type", out_type, OUT_TYPES)
         if out_type == "cls_token" and num_prefix == 0:
             raise ArgumentError(
@@ -67,15 +70,7 @@ class IsotropicBackbone(DenseBackbone):
             )
         levels = [1] * depth
         super().__init__(
-            [embed_dims] * depth,
-            [patch_size] * depth,
-            levels,
-            out_indices,
-            frozen_stages,
-            norm_eval,
-            with_cp,
-            norm_cfg,
-            init_cfg,
+            [embed_dims] * depth, [patch_size] * depth, levels, out_indices=out_indices, norm_cfg=norm_cfg, **shared
         )
         self.embed_dims = embed_dims
         self.patch_size = patch_size
@@ -158,39 +153,10 @@ class IsotropicBackbone(DenseBackbone):
         blocks = tuple(f"blocks.{i}." for i in range(self.num_built, len(self.depths)))
         return blocks if self.final_norm else (*blocks, "norm.")
 
-
-def resized_positions(table: Tensor, source: tuple[int, int], grid: tuple[int, int], num_prefix: int) -> Tensor:
-    """A position table (1, prefix + N, C) learned on one grid, for another; the rows of prefix tokens stay, its own grid all."""
-    if tuple(source) == tuple(grid):  # older timm passes these through float32 where they are no square
-        return table
-    return resample_abs_pos_embed(table, new_size=list(grid), old_size=list(source), num_prefix_tokens=num_prefix)
-
-
-def refit_positions(
-    table: Tensor, target: Tensor, grid: tuple[int, int], prefixes: Sequence[int], num_prefix: int
-) -> Tensor:
-    """Fit a file's position table to a backbone's.
-
-    Args:
-        table: (1, n, C) of the file.
-        target: (1, N, C) of the backbone.
-        grid: The backbone's grid.
-        prefixes: How many prefix rows the file may have; the first number that leaves a square grid counts.
-        num_prefix: How many the backbone has; missing ones keep the backbone's own rows.
-
-    Raises:
-        ValueError: The file's grid is not square, so that its sides cannot be told.
-    """
-    rows = table.shape[1]
-    if rows == target.shape[1] and num_prefix in prefixes:
-        return table
-    sides = {prefix: round((rows - prefix) ** 0.5) for prefix in prefixes if rows > prefix}
-    fits = [prefix for prefix, side in sides.items() if side**2 + prefix == rows]
-    if not fits:
-        raise ArgumentError(
-            f"pos_embed has {rows} rows, which is no square grid: give the backbone the img_size it was trained at"
-        )
-    prefix, side = fits[0], sides[fits[0]]
-    patches = resized_positions(table[:, prefix:], (side, side), grid, 0)
-    head = (table if prefix >= num_prefix else target)[:, :num_prefix]
-    return torch.cat([head, patches.to(head.dtype)], dim=1)
+    @classmethod
+    def read_dims(cls, state: dict[str, Tensor]) -> dict[str, Any] | None:
+        """Width and depth."""
+        if cls.width_weight not in state:
+            return None
+        blocks = {name.split(".")[1] for name in state if name.startswith("blocks.")}
+        return {"embed_dims": state[cls.width_weight].shape[0], "depth": len(blocks)}

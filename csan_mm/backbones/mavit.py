@@ -6,6 +6,7 @@ h heads of width d = C / h, N = H W tokens. Parameter names and shapes are those
 
 import inspect
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -14,13 +15,15 @@ from timm.layers import DropPath, trunc_normal_
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from csan_mm.backbones.base import DenseBackbone, check_image, drop_path_rates, resolve_arch
+from csan_mm.backbones.archs import resolve_arch
+from csan_mm.backbones.base import DenseBackbone, check_image, drop_path_rates, init_weights_
 from csan_mm.common.arguments import check_arguments
 from csan_mm.common.checks import check_choice
 from csan_mm.common.errors import ArgumentError
 from csan_mm.common.norms import build_norm
 from csan_mm.layers.conv import Conv2d
 from csan_mm.layers.depthwise import DepthwiseConv2d
+from csan_mm.layers.mlp import hidden_width
 from csan_mm.layers.rotary import Rotary2D, Rotation, rotate
 from csan_mm.mixers.base import merge_heads
 from csan_mm.mixers.linear import LinearOperator
@@ -172,7 +175,7 @@ class MAViTBlock(nn.Module):
         self.norm1 = ChannelNorm(embed_dims)
         self.attn = GatedAttention(embed_dims, num_heads, operator)
         self.norm2 = ChannelNorm(embed_dims)
-        self.ffn = ConvFFN(embed_dims, int(mlp_ratio * embed_dims))
+        self.ffn = ConvFFN(embed_dims, hidden_width(embed_dims, mlp_ratio))
         self.drop_path = DropPath(drop_path)
         self.gamma_1, self.gamma_2 = None, None
         if layer_scale is not None:
@@ -251,16 +254,14 @@ class MAViT(DenseBackbone):
         conv_norm_cfg: The norms behind the convolutions of the stem and between stages: BN, SyncBN, with or without
             ``requires_grad``. Default: ``dict(type='BN')``.
         drop_path_rate: Stochastic depth of the last block; it grows linearly from 0. Default: 0.1.
-        out_indices: See :class:`DenseBackbone`, like all that follow. Default: (0, 1, 2, 3).
-        frozen_stages: Default: -1.
-        norm_eval: Default: False.
-        with_cp: Default: False.
-        norm_cfg: Default: ``dict(type='LN', eps=1e-6)``.
-        init_cfg: Default: None.
+        norm_cfg: See :class:`DenseBackbone`. Default: ``dict(type='LN', eps=1e-6)``.
+        **shared: See :class:`DenseBackbone`: ``out_indices``, ``frozen_stages``, ``norm_eval``, ``with_cp``, ``init_cfg``.
 
     Raises:
         ValueError: An argument no network can be built from; the message says what would do.
     """
+
+    archs = ARCHS
 
     def __init__(
         self,
@@ -271,19 +272,15 @@ class MAViT(DenseBackbone):
         mlp_ratio: float = 3.5,
         conv_norm_cfg: dict[str, Any] = {"type": "BN"},  # noqa: B006 (plain data for configs, never changed)
         drop_path_rate: float = 0.1,
-        out_indices: int | Sequence[int] = (0, 1, 2, 3),
-        frozen_stages: int = -1,
-        norm_eval: bool = False,
-        with_cp: bool = False,
         norm_cfg: dict[str, Any] | None = {"type": "LN", "eps": NORM_EPS},  # noqa: B006
-        init_cfg: dict[str, Any] | list[dict[str, Any]] | None = None,
+        **shared: Any,
     ) -> None:
         check_arguments(locals())
         dims = resolve_dims(arch)
         widths, depths, heads = dims["embed_dims"], dims["depths"], dims["num_heads"]
         operators = with_mala(resolve_attention(attention, depths), mala)
         strides = [4 * 2**i for i in range(len(depths))]
-        super().__init__(widths, strides, depths, out_indices, frozen_stages, norm_eval, with_cp, norm_cfg, init_cfg)
+        super().__init__(widths, strides, depths, norm_cfg=norm_cfg, **shared)
         self.patch_embed = ConvStem(in_channels, widths[0], conv_norm_cfg)
         rates = drop_path_rates(drop_path_rate, depths)
         scales = [start if on else None for on, start in zip(dims["layer_scale"], dims["layer_scale_init_values"])]
@@ -295,8 +292,6 @@ class MAViT(DenseBackbone):
             ]
             downsample = Downsample(widths[i], widths[i + 1], conv_norm_cfg) if i + 1 < self.num_built else None
             self.layers.append(MAViTStage(blocks, widths[i] // heads[i], downsample))
-        self.apply(init_conv_)
-        self.finish()
 
     def forward(self, image: Tensor) -> tuple[Tensor, ...]:
         """Image (B, in_channels, H, W) -> one map per ``out_indices``."""
@@ -340,29 +335,24 @@ class MAViT(DenseBackbone):
         above = tuple(f"layers.{i}." for i in range(self.num_built, len(self.depths)))
         return (f"layers.{self.num_built - 1}.downsample.", *above) if above else ()
 
-    def guess_arch(self, state: dict[str, Tensor]) -> str | None:
-        """By widths and depths: a named variant, or the dict."""
-        blocks = {tuple(map(int, found.groups())) for name in state if (found := _BLOCK.match(name))}
-        if not blocks:
-            return None
-        stages = sorted({stage for stage, _ in blocks})
-        depths = tuple(sum(stage == i for stage, _ in blocks) for i in stages)
-        firsts = [state.get(f"layers.{i}.blocks.0.attn.proj.weight") for i in stages]
-        if any(weight is None for weight in firsts):
-            return None
-        widths = tuple(weight.shape[0] for weight in firsts)
-        names = [name for name, dims in ARCHS.items() if (dims["embed_dims"], dims["depths"]) == (widths, depths)]
-        return repr(names[0]) if names else f"dict(embed_dims={widths}, depths={depths}, ...)"
+    @staticmethod
+    def init_module_(module: nn.Module) -> None:
+        """Every convolution starts from a truncated normal 0.02 and a zero bias, all else as elsewhere."""
+        if isinstance(module, nn.Conv2d):
+            trunc_normal_(module.weight, std=0.02)
+            nn.init.zeros_(module.bias)
+        else:
+            init_weights_(module)
 
-
-_BLOCK = re.compile(r"layers\.(\d+)\.blocks\.(\d+)\.")
-
-
-def init_conv_(module: nn.Module) -> None:
-    """Every convolution starts from a truncated normal 0.02 and a zero bias. For ``module.apply``."""
-    if isinstance(module, nn.Conv2d):
-        trunc_normal_(module.weight, std=0.02)
-        nn.init.zeros_(module.bias)
+    @classmethod
+    def read_dims(cls, state: dict[str, Tensor]) -> dict[str, Any] | None:
+        """Widths and depths."""
+        found = re.compile(r"layers\.(\d+)\.blocks\.\d+\.attn\.proj\.weight").fullmatch
+        stages = [(int(match[1]), value.shape[0]) for name, value in state.items() if (match := found(name))]
+        counts, widths = Counter(stage for stage, _ in stages), dict(stages)
+        order = sorted(counts)
+        dims = {"embed_dims": tuple(widths[i] for i in order), "depths": tuple(counts[i] for i in order)}
+        return dims if order else None
 
 
 def resolve_dims(arch: str | dict[str, Any]) -> dict[str, Any]:
@@ -394,7 +384,7 @@ def resolve_attention(
         ValueError: Not one entry per stage, or per block of a stage; an unknown kind.
     """
     if not isinstance(attention, str | dict | Sequence):
-        raise ArgumentError(f"attention={attention!r} cannot be: take {', '.join(OPERATORS)}, or a kind per stage")
+        raise ArgumentError(f"attention={attention!r} is invalid: take {', '.join(OPERATORS)}, or a kind per stage")
     stages = [attention] * len(depths) if isinstance(attention, str | dict) else list(attention)
     if len(stages) != len(depths):
         raise ArgumentError(
@@ -402,7 +392,7 @@ def resolve_attention(
         )
     if wrong := [entry for entry in stages if not isinstance(entry, str | dict | Sequence)]:
         raise ArgumentError(
-            f"attention: {wrong[0]!r} is no kind: take {', '.join(OPERATORS)}, or a dict with one as `type`"
+            f"attention: {wrong[0]!r} is not a kind: take {', '.join(OPERATORS)}, or a dict with one as `type`"
         )
     blocks = [[entry] * depth if isinstance(entry, str | dict) else list(entry) for entry, depth in zip(stages, depths)]
     for i, (kinds, depth) in enumerate(zip(blocks, depths)):
@@ -422,7 +412,7 @@ def with_mala(operators: list[list[dict[str, Any]]], mala: dict[str, Any] | None
     if mala is None:
         return operators
     if not isinstance(mala, Mapping) or "type" in mala:
-        raise ArgumentError(f"mala={mala!r} is no dict of options: take for instance dict(use_beta=False)")
+        raise ArgumentError(f"mala={mala!r} is not a dict of options: take for instance dict(use_beta=False)")
     _check_options("mala", "mala", mala)
     if not any(operator["type"] == "mala" for blocks in operators for operator in blocks):
         raise ArgumentError(f"mala={dict(mala)!r} has no block to act on: attention= names no 'mala'")
@@ -445,7 +435,7 @@ def _check_options(name: str, kind: str, options: Iterable[str]) -> None:
 def _operator(kind: str | dict[str, Any]) -> dict[str, Any]:
     if not isinstance(kind, str | dict):
         raise ArgumentError(
-            f"attention: {kind!r} is no kind: take {', '.join(OPERATORS)}, or a dict with one as `type`"
+            f"attention: {kind!r} is not a kind: take {', '.join(OPERATORS)}, or a dict with one as `type`"
         )
     operator = {"type": kind} if isinstance(kind, str) else dict(kind)
     check_choice("attention", operator.get("type"), tuple(OPERATORS))

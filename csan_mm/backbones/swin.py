@@ -4,18 +4,20 @@ Maps are (B, H, W, C) inside; B images, C channels. Parameter names are those of
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from timm.layers import DropPath, resize_rel_pos_bias_table
 from torch import Tensor, nn
 
-from csan_mm.backbones.base import DenseBackbone, check_image, drop_path_rates, resolve_arch, with_heads
+from csan_mm.backbones.archs import resolve_arch, with_heads
+from csan_mm.backbones.base import DenseBackbone, check_image, drop_path_rates
 from csan_mm.common.arguments import check_arguments
 from csan_mm.common.checks import check_choice
 from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.depthwise import DepthwiseConv2d
-from csan_mm.layers.mlp import Mlp
+from csan_mm.layers.mlp import Mlp, hidden_width
 from csan_mm.layers.patches import PatchEmbed, PatchMerging
 from csan_mm.layers.windows import WindowGrid
 from csan_mm.mixers.build import build_mixer, widened
@@ -37,7 +39,7 @@ class SwinBlock(nn.Module):
     """x += drop(attn(norm1(x))); x += drop(mlp(norm2(x))), attention in windows; (B, H, W, C) -> (B, H, W, C).
 
     Version 2 adds a depth-wise 7x7 convolution on the merged windows, in the shifted frame. With ``ffn='attention'`` a second
-    attention stands in the place of the MLP.
+    attention stands in place of the MLP.
 
     Args:
         embed_dims: C.
@@ -63,7 +65,7 @@ class SwinBlock(nn.Module):
             self.attn2 = build_mixer(embed_dims=embed_dims, **widened(mixer, embed_dims, ffn_ratio))
             self.posinfo2 = DepthwiseConv2d(embed_dims, 7) if version == "v2" else None
         else:
-            self.mlp = Mlp(embed_dims, int(ffn_ratio * embed_dims))
+            self.mlp = Mlp(embed_dims, hidden_width(embed_dims, ffn_ratio))
         self.drop_path2 = DropPath(drop_path) if ffn == "mlp" else attention_drop
 
     def forward(self, x: Tensor, grid: WindowGrid | None) -> Tensor:
@@ -114,7 +116,7 @@ class SwinStage(nn.Module):
 class SwinCSaN(DenseBackbone):
     """Swin with compensated attention: image (B, 3, H, W) -> maps at strides 4, 8, 16, 32, any H and W.
 
-    ``mixer='softmax'`` is plain Swin. Sides that are no multiple of patch or window are padded inside and cropped after; level
+    ``mixer='softmax'`` is plain Swin. Sides that are not a multiple of patch or window are padded inside and cropped after; level
     i has exactly ceil(H / stride_i) x ceil(W / stride_i) cells.
 
     Args:
@@ -139,16 +141,14 @@ class SwinCSaN(DenseBackbone):
         qkv_bias: Whether q, k and v have a bias. Default: None, as the mixer has it by itself: True, but False where one
             projection stands for all three ('cbsa', 'mssa', 'tssa').
         drop_path_rate: Stochastic depth of the last block; it grows linearly from 0. Default: 0.1.
-        out_indices: See :class:`DenseBackbone`, like all that follow. Default: (0, 1, 2, 3).
-        frozen_stages: Default: -1.
-        norm_eval: Default: False.
-        with_cp: Default: False.
-        norm_cfg: Default: ``dict(type='LN')``.
-        init_cfg: Default: None.
+        norm_cfg: See :class:`DenseBackbone`. Default: ``dict(type='LN')``.
+        **shared: See :class:`DenseBackbone`: ``out_indices``, ``frozen_stages``, ``norm_eval``, ``with_cp``, ``init_cfg``.
 
     Raises:
         ValueError: An argument no network can be built from; the message says what would do.
     """
+
+    archs = ARCHS
 
     def __init__(
         self,
@@ -166,12 +166,8 @@ class SwinCSaN(DenseBackbone):
         attention_ratio: int = 1,
         qkv_bias: bool | None = None,
         drop_path_rate: float = 0.1,
-        out_indices: int | Sequence[int] = (0, 1, 2, 3),
-        frozen_stages: int = -1,
-        norm_eval: bool = False,
-        with_cp: bool = False,
         norm_cfg: dict[str, Any] | None = {"type": "LN"},  # noqa: B006 (plain data for configs, never changed)
-        init_cfg: dict[str, Any] | list[dict[str, Any]] | None = None,
+        **shared: Any,
     ) -> None:
         check_arguments(locals())
         dims = with_heads(resolve_arch(arch, ARCHS), heads)
@@ -188,7 +184,7 @@ class SwinCSaN(DenseBackbone):
         check_choice("ffn", ffn, ("mlp", "attention"))
         channels = [width * 2**i for i in range(len(depths))]
         strides = [patch_size * 2**i for i in range(len(depths))]
-        super().__init__(channels, strides, depths, out_indices, frozen_stages, norm_eval, with_cp, norm_cfg, init_cfg)
+        super().__init__(channels, strides, depths, norm_cfg=norm_cfg, **shared)
         self.window_size = window_size
         self.patch_embed = PatchEmbed(in_channels, width, patch_size, norm_eps=NORM_EPS)
         rates = drop_path_rates(drop_path_rate, depths)
@@ -206,7 +202,6 @@ class SwinCSaN(DenseBackbone):
             blocks = [SwinBlock(channels[i], rate, block_mixer, version, ffn, ffn_ratio) for rate in rates[i]]
             downsample = PatchMerging(channels[i - 1], NORM_EPS) if i else None
             self.layers.append(SwinStage(blocks, downsample, window_size))
-        self.finish()
 
     def forward(self, image: Tensor) -> tuple[Tensor, ...]:
         """Image (B, in_channels, H, W) -> one map per ``out_indices``."""
@@ -255,17 +250,15 @@ class SwinCSaN(DenseBackbone):
         resized = {name: resize_rel_pos_bias_table(state[name], window, own[name].shape) for name in other}
         return {**state, **resized}, [f"resized {len(other)} position bias tables"] if other else []
 
-    def guess_arch(self, state: dict[str, Tensor]) -> str | None:
-        """By width and depths: a named variant, or the dict."""
+    @classmethod
+    def read_dims(cls, state: dict[str, Tensor]) -> dict[str, Any] | None:
+        """Width and depths."""
         embed = state.get("patch_embed.proj.weight")
         blocks = {tuple(name.split(".")[1:4:2]) for name in state if re.match(r"layers\.\d+\.blocks\.\d+\.", name)}
         if embed is None or not blocks:
             return None
-        depths = tuple(sum(stage == str(i) for stage, _ in blocks) for i in range(len({stage for stage, _ in blocks})))
-        names = [
-            name for name, dims in ARCHS.items() if (dims["embed_dims"], dims["depths"]) == (embed.shape[0], depths)
-        ]
-        return repr(names[0]) if names else f"dict(embed_dims={embed.shape[0]}, depths={depths}, ...)"
+        counts = Counter(int(stage) for stage, _ in blocks)
+        return {"embed_dims": embed.shape[0], "depths": tuple(counts[stage] for stage in sorted(counts))}
 
     def no_weight_decay(self) -> set[str]:
         """The relative position bias tables."""

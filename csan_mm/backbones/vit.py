@@ -11,14 +11,16 @@ import torch
 from timm.layers import DropPath, LayerScale, trunc_normal_
 from torch import Tensor, nn
 
-from csan_mm.backbones.base import drop_path_rates, resolve_arch, with_heads
-from csan_mm.backbones.isotropic import IsotropicBackbone, refit_positions, resized_positions
+from csan_mm.backbones.archs import resolve_arch, with_heads
+from csan_mm.backbones.base import drop_path_rates
+from csan_mm.backbones.isotropic import IsotropicBackbone
 from csan_mm.common.arguments import check_arguments
 from csan_mm.common.checks import check_choice, check_int, check_size
 from csan_mm.common.errors import ArgumentError, CheckpointError
-from csan_mm.layers.mlp import ConvMlp, Mlp
+from csan_mm.layers.mlp import ConvMlp, Mlp, hidden_width
 from csan_mm.layers.padding import cells
 from csan_mm.layers.patches import PatchEmbed
+from csan_mm.layers.positions import refit_positions, resized_positions
 from csan_mm.layers.windows import WindowGrid
 from csan_mm.mixers.build import build_mixer, widened
 from csan_mm.mixers.subspace import SubspaceMixer
@@ -68,7 +70,7 @@ class ViTBlock(nn.Module):
         self.norm2 = nn.LayerNorm(embed_dims, eps=NORM_EPS)
         wide = widened(mixer, embed_dims, ffn_ratio)
         self.attn2 = build_mixer(embed_dims=embed_dims, **wide) if ffn == "attention" else None
-        self.mlp = MLPS[ffn](embed_dims, int(ffn_ratio * embed_dims)) if ffn in MLPS else None
+        self.mlp = MLPS[ffn](embed_dims, hidden_width(embed_dims, ffn_ratio)) if ffn in MLPS else None
         self.ls1 = LayerScale(embed_dims, layer_scale) if layer_scale is not None else nn.Identity()
         self.ls2 = LayerScale(embed_dims, layer_scale) if layer_scale is not None else nn.Identity()
         self.drop_path1, self.drop_path2 = DropPath(drop_path), DropPath(drop_path)
@@ -123,19 +125,15 @@ class ViTCSaN(IsotropicBackbone):
         layer_scale: Start of LayerScale's gains; ``None`` (default): no LayerScale.
         window_size: Side of the attention windows; 0 (default): attention is global everywhere.
         global_indices: Blocks whose attention is global all the same. Default: none.
-        out_type: See :class:`IsotropicBackbone`, like all that follow. Default: 'featmap'.
-        final_norm: Default: True.
         drop_path_rate: Stochastic depth of the last block; it grows linearly from 0. Default: 0.
-        out_indices: Default: -1, the last block.
-        frozen_stages: Default: -1.
-        norm_eval: Default: False.
-        with_cp: Default: False.
-        norm_cfg: Default: None.
-        init_cfg: Default: None.
+        **shared: See :class:`IsotropicBackbone` (``out_type``, ``final_norm``, ``out_indices``) and :class:`DenseBackbone`
+            (``frozen_stages``, ``norm_eval``, ``with_cp``, ``norm_cfg``, ``init_cfg``).
 
     Raises:
         ValueError: An argument no network can be built from; the message says what would do.
     """
+
+    archs = ARCHS
 
     def __init__(
         self,
@@ -158,40 +156,20 @@ class ViTCSaN(IsotropicBackbone):
         layer_scale: float | None = None,
         window_size: int = 0,
         global_indices: Sequence[int] = (),
-        out_type: str = "featmap",
-        final_norm: bool = True,
         drop_path_rate: float = 0.0,
-        out_indices: int | Sequence[int] = -1,
-        frozen_stages: int = -1,
-        norm_eval: bool = False,
-        with_cp: bool = False,
-        norm_cfg: dict[str, Any] | None = None,
-        init_cfg: dict[str, Any] | list[dict[str, Any]] | None = None,
+        **shared: Any,
     ) -> None:
         check_arguments(locals())
         dims = with_heads(resolve_arch(arch, ARCHS), heads)
         width, depth = dims["embed_dims"], dims["depth"]
         check_choice("ffn", ffn, ("attention", *MLPS))
-        if out_type == "cls_token" and not with_cls_token:
+        if shared.get("out_type") == "cls_token" and not with_cls_token:  # there may be registers
             raise ArgumentError("out_type='cls_token' needs with_cls_token=True: or take 'avg_featmap'")
         num_prefix = int(with_cls_token) + num_registers
         check_int("window_size", window_size, 0)
         global_indices = (global_indices,) if isinstance(global_indices, int) else tuple(global_indices)
         self._check_windows(window_size, global_indices, depth, num_prefix)
-        super().__init__(
-            width,
-            depth,
-            patch_size,
-            num_prefix,
-            out_type,
-            final_norm,
-            out_indices,
-            frozen_stages,
-            norm_eval,
-            with_cp,
-            norm_cfg,
-            init_cfg,
-        )
+        super().__init__(width, depth, patch_size, num_prefix, **shared)
         height, across = check_size("img_size", img_size)
         self.source_grid = (cells(height, patch_size), cells(across, patch_size))
         self.embedded_prefix = 0 if no_embed_class else num_prefix
@@ -210,7 +188,6 @@ class ViTCSaN(IsotropicBackbone):
             for i, window in enumerate(windows)
         )
         self.norm = nn.LayerNorm(width, eps=NORM_EPS) if self.final_norm else None
-        self.finish()
 
     @staticmethod
     def _check_windows(window_size: int, global_indices: Sequence[int], depth: int, num_prefix: int) -> None:
@@ -220,7 +197,7 @@ class ViTCSaN(IsotropicBackbone):
             )
         if global_indices and not window_size:
             raise ArgumentError(
-                f"global_indices={global_indices!r} says nothing without window_size: set it, for instance to 14"
+                f"global_indices={global_indices!r} has no effect without window_size: set it, for instance to 14"
             )
         if not all(0 <= index < depth for index in global_indices):
             raise ArgumentError(f"global_indices={global_indices!r} is out of range: take blocks from 0 to {depth - 1}")
@@ -268,12 +245,3 @@ class ViTCSaN(IsotropicBackbone):
         prefixes = sorted({self.embedded_prefix, 0, 1, 1 + self.num_prefix})
         table = refit_positions(table, self.pos_embed.detach(), self.source_grid, prefixes, self.embedded_prefix)
         return {**state, "pos_embed": table}, [f"resized pos_embed to {self.source_grid[0]}x{self.source_grid[1]}"]
-
-    def guess_arch(self, state: dict[str, Tensor]) -> str | None:
-        """By width and depth: a named variant, or the dict."""
-        if "patch_embed.proj.weight" not in state:
-            return None
-        width = state["patch_embed.proj.weight"].shape[0]
-        depth = len({name.split(".")[1] for name in state if name.startswith("blocks.")})
-        names = [name for name, dims in ARCHS.items() if (dims["embed_dims"], dims["depth"]) == (width, depth)]
-        return repr(names[0]) if names else f"dict(embed_dims={width}, depth={depth}, ...)"

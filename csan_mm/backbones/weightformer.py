@@ -1,4 +1,4 @@
-"""WeightFormer: parameters that depend on the image in the place of attention (arXiv 2605.01711).
+"""WeightFormer: parameters that depend on the image in place of attention (arXiv 2605.01711).
 
 No attention, no heads, no class token, no positions: its cost is linear in the number of tokens. Tokens are (B, N, C) on a
 grid of H x W cells; parameter names are those of the official checkpoints.
@@ -13,7 +13,8 @@ from timm.layers import DropPath
 from torch import Tensor, nn
 from torch.nn.functional import gelu
 
-from csan_mm.backbones.base import drop_path_rates, resolve_arch
+from csan_mm.backbones.archs import resolve_arch
+from csan_mm.backbones.base import drop_path_rates
 from csan_mm.backbones.isotropic import IsotropicBackbone
 from csan_mm.common.arguments import check_arguments
 from csan_mm.common.checks import check_choice, is_int
@@ -22,6 +23,7 @@ from csan_mm.layers.depthwise import DepthwiseConv2d
 from csan_mm.layers.dynamic import DynamicLayer
 from csan_mm.layers.dynamic_conv import CONV_STRATEGIES, DynamicDepthwiseConv
 from csan_mm.layers.dynamic_linear import LINEAR_STRATEGIES, DynamicLinear
+from csan_mm.layers.mlp import hidden_width
 from csan_mm.layers.patches import PatchEmbed
 from csan_mm.registry import MODELS
 
@@ -60,7 +62,7 @@ class WeightFormerBlock(nn.Module):
 
     def __init__(self, embed_dims: int, drop_path: float, mlp_ratio: float, dynamic: dict[str, Any] | None) -> None:
         super().__init__()
-        hidden = int(mlp_ratio * embed_dims)
+        hidden = hidden_width(embed_dims, mlp_ratio)
         self.dynamic = dynamic is not None
         self.norm2 = nn.LayerNorm(embed_dims, eps=NORM_EPS)
         if self.dynamic:
@@ -128,17 +130,12 @@ class WeightFormer(IsotropicBackbone):
         patch_size: Default: 16.
         in_channels: Default: 3.
         mlp_ratio: Default: 4.
-        out_type: See :class:`IsotropicBackbone`, like all that follow; there is no class token. Default: 'featmap'.
-        final_norm: Default: True.
         drop_path_rate: Stochastic depth of the last block; it grows linearly from 0. Default: 0.
-        out_indices: Default: -1, the last block.
         frozen_stages: Besides what :class:`DenseBackbone` takes, 'static': all static weights are frozen and only the
             predictors are tuned (``wfm``, ``w1``, ``w2``, ``amp``, ``gain``), which the paper names as future
             work; output norms and the pyramid, which an ImageNet file does not have, learn too. Default: -1.
-        norm_eval: Default: False.
-        with_cp: Default: False.
-        norm_cfg: Default: None.
-        init_cfg: Default: None.
+        **shared: See :class:`IsotropicBackbone` (``out_type``, ``final_norm``, ``out_indices``; there is no class token) and
+            :class:`DenseBackbone` (``norm_eval``, ``with_cp``, ``norm_cfg``, ``init_cfg``).
 
     Raises:
         ValueError: An argument no network can be built from; the message says what would do.
@@ -148,6 +145,8 @@ class WeightFormer(IsotropicBackbone):
         >>> [tuple(level.shape[2:]) for level in model(torch.zeros(1, 3, 200, 336))]
         [(50, 84), (25, 42), (13, 21), (7, 11)]
     """
+
+    archs = ARCHS
 
     def __init__(
         self,
@@ -162,15 +161,9 @@ class WeightFormer(IsotropicBackbone):
         patch_size: int = 16,
         in_channels: int = 3,
         mlp_ratio: float = 4.0,
-        out_type: str = "featmap",
-        final_norm: bool = True,
         drop_path_rate: float = 0.0,
-        out_indices: int | Sequence[int] = -1,
         frozen_stages: int | str = -1,
-        norm_eval: bool = False,
-        with_cp: bool = False,
-        norm_cfg: dict[str, Any] | None = None,
-        init_cfg: dict[str, Any] | list[dict[str, Any]] | None = None,
+        **shared: Any,
     ) -> None:
         if isinstance(frozen_stages, str) and frozen_stages != "static":
             raise ArgumentError(f"frozen_stages={frozen_stages!r} is unknown: take a number of stages, or 'static'")
@@ -180,19 +173,9 @@ class WeightFormer(IsotropicBackbone):
         check_choice("dynamic_linears", dynamic_linears, tuple(LINEARS))
         dims = resolve_arch(arch, ARCHS)
         width, depth = dims["embed_dims"], dims["depth"]
+        self.tunes_predictors = frozen_stages == "static"
         super().__init__(
-            width,
-            depth,
-            patch_size,
-            0,
-            out_type,
-            final_norm,
-            out_indices,
-            -1 if frozen_stages == "static" else frozen_stages,
-            norm_eval,
-            with_cp,
-            norm_cfg,
-            init_cfg,
+            width, depth, patch_size, 0, frozen_stages=-1 if self.tunes_predictors else frozen_stages, **shared
         )
         self.dynamic_blocks = dynamic_blocks(dynamic, depth)
         if self.dynamic_blocks and linear_strategy == conv_strategy == STATIC:
@@ -214,13 +197,13 @@ class WeightFormer(IsotropicBackbone):
             for i in range(self.num_built)
         )
         self.norm = nn.LayerNorm(width, eps=NORM_EPS) if self.final_norm else None
-        self.finish()
-        if frozen_stages == "static":
-            self._freeze_static()
 
-    def _freeze_static(self) -> None:
-        for name, parameter in self.named_parameters():
-            parameter.requires_grad_(LEARNS.search(name) is not None)
+    def finish(self) -> None:
+        """As in all backbones; then under ``frozen_stages='static'`` freeze the static weights."""
+        super().finish()
+        if self.tunes_predictors:
+            for name, parameter in self.named_parameters():
+                parameter.requires_grad_(LEARNS.search(name) is not None)
 
     def embed(self, image: Tensor) -> tuple[Tensor, tuple[int, int]]:
         """Normed patches: (B, 3, H, W) -> (B, N, C) and the grid."""
@@ -234,16 +217,6 @@ class WeightFormer(IsotropicBackbone):
     def no_weight_decay(self) -> set[str]:
         """The dynamic layers' biases and gains; their w, w1 and w2 do decay."""
         return {name for name, _ in self.named_parameters() if name.endswith((".b", ".gain"))}
-
-    def guess_arch(self, state: dict[str, Tensor]) -> str | None:
-        """By width and depth: a named variant, or the dict."""
-        if "patch_embed.proj.weight" not in state:
-            return None
-        dims = {
-            "embed_dims": state["patch_embed.proj.weight"].shape[0],
-            "depth": len({name.split(".")[1] for name in state if name.startswith("blocks.")}),
-        }
-        return repr(next((name for name, known in ARCHS.items() if known == dims), dims))
 
 
 def dynamic_blocks(dynamic: int | float | Sequence[int], depth: int) -> tuple[int, ...]:
@@ -261,7 +234,7 @@ def dynamic_blocks(dynamic: int | float | Sequence[int], depth: int) -> tuple[in
         True
     """
     wrong = ArgumentError(
-        f"dynamic={dynamic!r} says no blocks: take a period (an int from 1), a fraction of the depth (a float from 0.0 to 1.0), "
+        f"dynamic={dynamic!r} names no blocks: take a period (an int from 1), a fraction of the depth (a float from 0.0 to 1.0), "
         f"or a list of different blocks from 0 to {depth - 1}"
     )
     if isinstance(dynamic, bool):

@@ -127,7 +127,7 @@ def publish(checkpoint: str | os.PathLike[str], out: str | os.PathLike[str], tru
 
 
 def _plain(value: Any) -> Any:
-    """Values as JSON has them, arrays as lists; None for what it has not."""
+    """Values as JSON has them, arrays as lists; None for what JSON cannot hold."""
     try:
         return json.loads(json.dumps(value, default=lambda array: array.tolist()))
     except (TypeError, AttributeError):

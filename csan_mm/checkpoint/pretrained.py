@@ -109,7 +109,7 @@ def detect_source(module: nn.Module, weights: dict[str, Tensor], min_match: floa
 
 
 def _other_arch(module: nn.Module, state: dict[str, Tensor]) -> str | None:
-    """The variant the file is of, unless it is the module's own; levels that the module does not have are no difference."""
+    """The variant the file is of, unless it is the module's own; levels that the module does not have make no difference."""
     if not hasattr(module, "guess_arch"):
         return None
     built = {name: value for name, value in state.items() if not name.startswith(tuple(module.unbuilt_prefixes))}

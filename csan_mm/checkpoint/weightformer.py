@@ -6,7 +6,7 @@ from torch import Tensor
 
 StateDict = dict[str, Tensor]
 
-#: What the published model has not: gains of ``layer_scale``.
+#: What the published model lacks: gains of ``layer_scale``.
 OURS = (r".*\.gain$",)
 
 _BODY = re.compile(r"(patch_embed|init_norm|blocks|norm)\.")

@@ -20,7 +20,7 @@ def run(args: argparse.Namespace) -> None:
         weights = load_file(args.src, args.trust)
         source = args.source or guess_source(weights)
         if source is None:
-            raise CheckpointError(f"{args.src}: its names are those of no known source; say which it is with --source")
+            raise CheckpointError(f"{args.src}: its names match no known source; say which it is with --source")
         state = convert_state_dict(weights, source, args.part)
         save_file(state, args.dst, {"source": source, "csan_mm_version": __version__})
     ignored = ", ".join(left_out(weights, state))

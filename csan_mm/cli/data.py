@@ -37,7 +37,7 @@ def require_data(cfg: Config, loaders: Sequence[str]) -> None:
 
 
 def find_bad_image(cfg: Config | None) -> str | None:
-    """The first file of the config's data sets that is no readable image; for errors that do not name it."""
+    """The first file of the config's data sets that is not a readable image; for errors that do not name it."""
     if cfg is None:
         return None
     for where, settings in dataset_settings(cfg, DATALOADERS):

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 from mmengine.config import Config
+from PIL import Image
 from torch import Tensor, nn
+from torch.nn.functional import interpolate
 from torchvision.transforms.v2.functional import resize
 
 from csan_mm.analysis.diagnostics import DIAGNOSTICS, Finding, Options
@@ -38,12 +40,14 @@ def run(args: argparse.Namespace) -> None:
     with error_border(args.models[0]):
         require_writable(out, "--out")
         pixels = read_pictures(args.images, args.num_images, args.shape)
+        labels = None if args.labels is None else read_labels(args.labels, args.images, args.num_images, args.shape)
+        options = Options(seed=args.seed, labels=labels)
         findings: dict[str, Finding] = {}
         for target, checkpoint in zip(args.models, _per_model(args.checkpoints, args.models)):
             torch.manual_seed(args.seed)
             backbone, mean, std = find_backbone(target, checkpoint, args.source, args.cfg_options, args.trust)
             images = [(image - mean) / std for image in pixels]
-            findings[_name(target, findings)] = diagnostic.measure(backbone.eval(), images, Options(seed=args.seed))
+            findings[_name(target, findings)] = diagnostic.measure(backbone.eval(), images, options)
         write_json(out / f"{args.what}.json", args, findings)
         diagnostic.draw({name: finding.shown for name, finding in findings.items()}, out / f"{args.what}.png")
     for name, finding in findings.items():
@@ -79,6 +83,27 @@ def read_pictures(images: Sequence[str] | None, most: int, shape: Sequence[int])
     return [resize(tensor, list(shape), antialias=True) for tensor in tensors]
 
 
+def read_labels(folder: str, images: Sequence[str] | None, most: int, shape: Sequence[int]) -> list[Tensor]:
+    """The label maps (H, W) of the images, resized to one shape; files DIR/STEM.png.
+
+    Raises:
+        UserError: No images of the user's own, or an image without a label map.
+    """
+    if images is None:
+        raise UserError("--labels belongs to images of your own: give --images too")
+    return [_label_map(Path(folder, f"{Path(file).stem}.png"), shape) for file in _picture_files(images)[:most]]
+
+
+def _label_map(path: Path, shape: Sequence[int]) -> Tensor:
+    if not path.is_file():
+        raise UserError(f"{path} does not exist: --labels needs a label map for each image, with its name")
+    with Image.open(path) as picture:
+        values = torch.from_numpy(np.array(picture, dtype=np.int64))
+    if values.ndim != 2:
+        raise UserError(f"{path} is a colour picture: a label map has one value per pixel, the class")
+    return interpolate(values[None, None].float(), size=tuple(shape), mode="nearest-exact")[0, 0].long()
+
+
 def write_json(path: Path, args: argparse.Namespace, findings: dict[str, Finding]) -> None:
     """What was measured, and on what."""
     about = {
@@ -103,10 +128,14 @@ def _sample_photographs() -> list[np.ndarray]:
 
 
 def _own_pictures(images: Sequence[str], most: int) -> list[np.ndarray]:
+    return [read_image(file)[:, :, ::-1] for file in _picture_files(images)[:most]]
+
+
+def _picture_files(images: Sequence[str]) -> list[Path]:
     files = [file for file, _ in find_images(list(images)) if not is_video(file)]
     if not files:
-        raise UserError(f"--images {' '.join(images)}: there is no image")
-    return [read_image(file)[:, :, ::-1] for file in files[:most]]
+        raise UserError(f"--images {' '.join(images)}: no image found there")
+    return files
 
 
 def _per_model(checkpoints: Sequence[str], models: Sequence[str]) -> list[str | None]:

@@ -97,14 +97,14 @@ def explain(error: Exception, config: str, find_bad_image: Callable[[], str | No
     if isinstance(error, AssertionError) and (unread := re.findall(r"failed to load image: (.+)", text)):
         return _bad_image(unread[-1].strip(), config)
     if isinstance(error, json.JSONDecodeError):
-        return f"an annotation file of {config} is no readable JSON ({text}): `python -m csan_mm preflight {config}` names it"
+        return f"an annotation file of {config} is not readable JSON ({text}): `python -m csan_mm preflight {config}` names it"
     if isinstance(error, ValueError) and "need at least one array to concatenate" in text:  # mmengine's BaseDataset
         return f"a data set of {config} has no image left: `python -m csan_mm preflight {config}` says why"
     if isinstance(error, ValueError) and (
         single := re.search(r"Expected more than 1 value per channel.*?(\[.*\])", text)
     ):
         return (
-            f"a batch norm got one value per channel ({single.group(1)}), of which there is no variance: set "
+            f"a batch norm got one value per channel ({single.group(1)}), which has no variance: set "
             f"train_dataloader.batch_size=2 or more (and drop_last=True, should the last batch have one image), or in {config} "
             f"a norm_cfg that needs no batch (GN), or SyncBN over several GPUs"
         )

@@ -14,7 +14,7 @@ VIDEO_SUFFIXES = (".avi", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".web
 
 
 class UnreadableImageError(ArgumentError):
-    """A file that is no image, or a damaged one; the message names it."""
+    """A file that is not an image, or a damaged one; the message names it."""
 
 
 def find_images(paths: list[str]) -> list[tuple[Path, Path]]:
@@ -56,7 +56,7 @@ def read_image(path: Path) -> np.ndarray:
     (floating point by the picture's own).
 
     Raises:
-        UnreadableImageError: The file is no image, or ends early.
+        UnreadableImageError: The file is not an image, or ends early.
     """
     try:
         with any_picture_size(), Image.open(path) as image:

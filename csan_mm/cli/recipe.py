@@ -29,7 +29,7 @@ def describe_foreign_recipe(cfg: Config) -> str | None:
         return None
     return (
         f"{backbone} is trained with SGD, lr={rate}, which is the recipe of a convolutional backbone; the papers use AdamW, with "
-        f"no weight decay of norms, biases and positions. Inherit {SCHEDULE!r} in the place of your schedule"
+        f"no weight decay of norms, biases and positions. Inherit {SCHEDULE!r} in place of your schedule"
     )
 
 

@@ -8,12 +8,22 @@ HELP = "look into backbones: receptive fields and what their mixers do, on your 
 EXAMPLE = "csan_mm diagnose receptive-field swin-csan-tiny vit-csan-tiny --out work_dirs/fields"
 
 #: What there is to see; csan_mm.analysis.diagnostics has the same names.
-WHAT = ("receptive-field",)
+WHAT = {
+    "attention-rows": "entropy of attention rows against the length of queries: softmax, unit queries, linear, MALA",
+    "budget-dilemma": "value columns of which no step serves all rows, and CSaN's private path",
+    "coding-rate": "compression and sparsity by layer: CBT, or another backbone with CBSA, MSSA, TSSA",
+    "csan-gains": "CSaN's tau, mu, kpub, kpriv over the image",
+    "dynamic-weights": "how much of WeightFormer's kernels is predicted, by depth",
+    "receptive-field": "effective receptive fields and their areas",
+    "representatives": "where CBSA's representatives draw from, and the segments that follow",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("what", choices=WHAT, help="what to look at")
+    parser.add_argument(
+        "what", choices=WHAT, metavar="WHAT", help="; ".join(f"{name}: {text}" for name, text in WHAT.items())
+    )
     parser.add_argument(
         "models",
         nargs="+",
@@ -28,6 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--source", help="layout of the files of backbones given by name (default: csan_mm's own)")
     parser.add_argument("--images", nargs="+", help="image files and folders (default: scikit-learn's two photographs)")
+    parser.add_argument(
+        "--labels",
+        metavar="DIR",
+        help="folder of label maps (PNG, one class per value, 255 ignored) named as the images, for `representatives`",
+    )
     parser.add_argument(
         "--shape",
         nargs=2,

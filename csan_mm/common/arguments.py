@@ -28,7 +28,7 @@ def _check_indices(name: str, value: Any) -> None:
     """A whole number or a sequence of them; the range is the class's affair."""
     entries = [value] if is_int(value) else value
     if not isinstance(entries, Sequence) or isinstance(entries, str) or not all(is_int(entry) for entry in entries):
-        raise ArgumentError(f"{name}={value!r} cannot be: take a whole number, or several: (0, 1)")
+        raise ArgumentError(f"{name}={value!r} is invalid: take a whole number, or several: (0, 1)")
 
 
 def _check_heads(name: str, value: Any) -> None:
@@ -39,7 +39,7 @@ def _check_heads(name: str, value: Any) -> None:
         or isinstance(entries, str)
         or not all(is_int(entry) and entry > 0 for entry in entries)
     ):
-        raise ArgumentError(f"{name}={value!r} is no number of heads: take one from 1 up, one per stage, or None")
+        raise ArgumentError(f"{name}={value!r} is not a number of heads: take one from 1 up, one per stage, or None")
 
 
 def _check_init_cfg(name: str, value: Any) -> None:
@@ -106,7 +106,7 @@ def check_arguments(arguments: Mapping[str, Any]) -> None:
     """Check all arguments whose name is known; the first line of a constructor: ``check_arguments(locals())``.
 
     Raises:
-        ArgumentError: One cannot be; the message names it, what it got and what would do.
+        ArgumentError: One is invalid; the message names it, what it got and what would do.
     """
     for name, value in arguments.items():
         if name in CHECKS:

@@ -43,14 +43,14 @@ def check_number(
         limits = [f"from {least:g}" if least is not None else "", f"above {above:g}" if above is not None else ""]
         limits += [f"below {below:g}" if below is not None else "", f"up to {most:g}" if most is not None else ""]
         wanted = " ".join(["take a number", *filter(None, limits)])
-        raise ArgumentError(f"{name}={value!r} cannot be: {wanted}")
+        raise ArgumentError(f"{name}={value!r} is invalid: {wanted}")
     return float(value)
 
 
 def check_bool(name: str, value: Any, optional: bool = False) -> bool | None:
     """True or False, or ``None`` where that is allowed."""
     if not isinstance(value, bool) and not (optional and value is None):
-        raise ArgumentError(f"{name}={value!r} cannot be: take True or False{', or None' if optional else ''}")
+        raise ArgumentError(f"{name}={value!r} is invalid: take True or False{', or None' if optional else ''}")
     return value
 
 
@@ -63,7 +63,7 @@ def check_size(name: str, value: Any) -> tuple[int, int]:
         or len(sides) != 2
         or not all(is_int(side) and side > 0 for side in sides)
     ):
-        raise ArgumentError(f"{name}={value!r} is no size: take one whole number from 1 up, or two: (height, width)")
+        raise ArgumentError(f"{name}={value!r} is not a size: take one whole number from 1 up, or two: (height, width)")
     return int(sides[0]), int(sides[1])
 
 
@@ -80,7 +80,7 @@ def check_cfg(name: str, value: Any, optional: bool = True) -> None:
 def check_path(name: str, value: Any) -> None:
     """The path or address of a file."""
     if not isinstance(value, (str, os.PathLike)) or not os.fspath(value):
-        raise ArgumentError(f"{name}={value!r} is no file: take its path")
+        raise ArgumentError(f"{name}={value!r} is not a file: take its path")
 
 
 def check_odd(name: str, value: Any) -> None:

@@ -28,7 +28,7 @@ def load_config(args: argparse.Namespace) -> Config:
         args: ``config``, ``cfg_options`` (list of "key=value"), ``work_dir`` or None, ``launcher``.
 
     Raises:
-        UserError: It cannot be read, is no config of a training, or an option does not fit it.
+        UserError: It cannot be read, is not a config of a training, or an option does not fit it.
     """
     cfg = read_config(args.config)
     merge_options(cfg, args.cfg_options)

@@ -18,5 +18,5 @@ def build_norm(name: str, cfg: dict[str, Any], width: int) -> nn.Module:
         return build_norm_layer(dict(cfg), width)[1]
     except (KeyError, TypeError, ValueError, AssertionError) as error:
         raise ArgumentError(
-            f"{name}={cfg!r} is no norm of {width} channels ({error}): take dict(type='LN'), say"
+            f"{name}={cfg!r} is not a norm of {width} channels ({error}): take dict(type='LN'), say"
         ) from error

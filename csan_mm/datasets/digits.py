@@ -105,7 +105,7 @@ class DigitsGenerator:
 
     def __init__(self, spec: DigitsSpec) -> None:
         if not isinstance(spec, DigitsSpec):
-            raise ArgumentError(f"spec={spec!r} is none: take DigitsSpec(...)")
+            raise ArgumentError(f"spec={spec!r} is not a DigitsSpec: take DigitsSpec(...)")
         self.spec = spec
         self.sources = load_sources()
         order = self._rng(_POOL_STREAM).permutation(len(self.sources.labels))

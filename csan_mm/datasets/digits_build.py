@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import os
-import shutil
-import socket
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from csan_mm.common.errors import ArgumentError
@@ -43,8 +40,7 @@ def build_digits(
     """Write the digits data set, or keep the one that is already there.
 
     A form whose ``digits.json`` states the same options and whose files are unchanged is kept. The others are written
-    into a staging folder first and renamed when all of them are complete, so that an interrupted run leaves none. What
-    a killed run left in staging is removed by the next run.
+    into a staging folder first and renamed when all of them are complete, so that an interrupted run leaves none.
 
     Args:
         root: Where the folders ``coco``, ``ade20k`` and ``imagenet`` go; made if missing.
@@ -65,14 +61,17 @@ def build_digits(
     if not forms or not set(forms) <= set(FORMS):
         raise ArgumentError(f"forms must name one or more of {', '.join(FORMS)}, got {forms!r}")
     root = Path(os.path.abspath(root))
-    _remove_abandoned(root)
     missing = [form for form in dict.fromkeys(forms) if not _is_kept(root / form, form, spec, overwrite)]
     if missing:
         generator = DigitsGenerator(spec)
-        with _staging_folder(root) as staging:
+        beside = root if root.exists() else root.parent  # on the same file system
+        beside.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=f".{root.name}.partial-", dir=beside) as staging:
+            made = Path(staging, root.name)  # the temporary folder itself is closed to other users
+            made.mkdir()
             for form in missing:
-                _write_form(staging / form, form, generator)
-            _publish(staging, root, missing, lambda form: _is_kept(root / form, form, spec, overwrite))
+                _write_form(made / form, form, generator)
+            _publish(made, root, missing, lambda form: _is_kept(root / form, form, spec, overwrite))
     return {form: root / form for form in forms}
 
 
@@ -102,7 +101,7 @@ def _is_kept(folder: Path, form: str, spec: DigitsSpec, overwrite: bool) -> bool
         return False
     problem = _difference(folder, _read_manifest(folder), _identity(form, spec))
     if not problem:
-        _log(f"{folder} already holds these digits and is kept", logger="current")
+        _log(f"{folder} already holds these digits and is kept")
         return True
     if not overwrite:
         raise DigitsExistError(f"{folder} holds other digits ({problem}); --overwrite (overwrite=True) replaces them")
@@ -115,7 +114,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         manifest = None
     if not isinstance(manifest, dict) or manifest.get("dataset") != DATASET:
-        raise DigitsExistError(f"{folder} exists and is no digits data set (no {MANIFEST}): choose another folder")
+        raise DigitsExistError(f"{folder} exists and is not a digits data set (no {MANIFEST}): choose another folder")
     return manifest
 
 
@@ -131,29 +130,16 @@ def _difference(folder: Path, manifest: dict[str, Any], wanted: dict[str, Any]) 
     return ""
 
 
-@contextmanager
-def _staging_folder(root: Path) -> Iterator[Path]:
-    """Make a folder on the file system of ``root``, and remove it with what is left in it at the end."""
-    parent = root if root.exists() else root.parent
-    parent.mkdir(parents=True, exist_ok=True)
-    staging = parent / f"{_staging_prefix(root)}{os.getpid()}"
-    staging.mkdir()
-    try:
-        yield staging
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
-
-
-def _publish(staging: Path, root: Path, forms: Sequence[str], is_kept: Callable[[str], bool]) -> None:
-    """Rename the finished forms to their places; what they replace goes to staging and is removed with it."""
+def _publish(made: Path, root: Path, forms: Sequence[str], is_kept: Callable[[str], bool]) -> None:
+    """Rename the finished forms to their places; what they replace goes to the staging folder and is removed with it."""
     if not root.exists():
         try:
-            staging.rename(root)  # all forms at once
+            made.rename(root)  # all forms at once
             return
         except OSError:
             if not root.exists():  # else another run was faster: its forms count as already there
                 raise
-    replaced = staging / "replaced"
+    replaced = made / "replaced"
     replaced.mkdir()
     for form in forms:
         target = root / form
@@ -161,40 +147,10 @@ def _publish(staging: Path, root: Path, forms: Sequence[str], is_kept: Callable[
             if is_kept(form):
                 continue
             target.rename(replaced / form)
-        (staging / form).rename(target)
+        (made / form).rename(target)
 
 
-def _staging_prefix(root: Path) -> str:
-    return f".{root.name}.partial-{socket.gethostname()}-"
-
-
-def _remove_abandoned(root: Path) -> None:
-    """Remove the staging folders that processes of this machine left when they were killed."""
-    prefix = _staging_prefix(root)
-    candidates = [path for parent in (root, root.parent) if parent.is_dir() for path in parent.iterdir()]
-    for folder in candidates:
-        pid = folder.name.removeprefix(prefix)
-        if folder.name.startswith(prefix) and pid.isdigit() and _has_ended(int(pid)):
-            _log(f"removing {folder}, left by an interrupted run", logger="current", level=logging.WARNING)
-            shutil.rmtree(folder)
-
-
-def _log(message: str, **options: Any) -> None:
+def _log(message: str) -> None:
     from mmengine.logging import print_log  # not at the top: `csan_mm digits --help` reads this file
 
-    print_log(message, **options)
-
-
-def _has_ended(pid: int) -> bool:
-    """Tell whether no other process of this number runs here."""
-    if os.name == "nt":  # there os.kill ends the process whatever the signal: rather keep the folder
-        return False
-    if pid == os.getpid():
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:  # it runs, under another user
-        pass
-    return False
+    print_log(message, logger="current")

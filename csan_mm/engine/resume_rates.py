@@ -109,7 +109,7 @@ def _compare_schedules(name: str, asked: list, saved: list[dict]) -> list[str]:
     found = []
     for number, (scheduler, old) in enumerate(zip(asked, saved)):
         new = scheduler.state_dict()
-        if getattr(scheduler, "need_val_args", False):  # its best metric and its patience are no settings
+        if getattr(scheduler, "need_val_args", False):  # its best metric and its patience are not settings
             continue
         keys = sorted((new.keys() | old.keys()) - set(_POSITION))
         changed = [key for key in keys if key not in new or key not in old or not _equal(new[key], old[key])]

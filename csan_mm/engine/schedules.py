@@ -31,7 +31,7 @@ class WarmupCosineLR(_ParamScheduler):
         T_max: Length of the cosine, counted from step 0. Later steps have the floor: timm's cool-down.
         start_factor: Rate of step 0 divided by lr, 0 to 1.
         eta_min: Floor of the rate. Default: 0.
-        eta_min_ratio: The floor divided by lr, 0 to 1, in the place of ``eta_min``. Default: none.
+        eta_min_ratio: The floor divided by lr, 0 to 1, in place of ``eta_min``. Default: none.
         begin: First step at which it sets the rate. Default: 0.
         end: Step from which on it leaves the rate alone; mmengine's Runner gives the training's length. Default: none.
         last_step: Last step that was made, for resuming without a state. Default: -1.
@@ -40,7 +40,7 @@ class WarmupCosineLR(_ParamScheduler):
 
     Raises:
         ValueError: ``warmup`` is not within 0 to ``T_max``, ``start_factor`` or ``eta_min_ratio`` not within 0 to 1, both floors
-            are given, or another argument cannot be.
+            are given, or another argument is invalid.
 
     Example:
         >>> param_scheduler = [
@@ -75,7 +75,9 @@ class WarmupCosineLR(_ParamScheduler):
     @staticmethod
     def _check(optimizer: Any, begin: int, end: int) -> None:
         if not isinstance(optimizer, (Optimizer, BaseOptimWrapper)):
-            raise ArgumentError(f"optimizer={optimizer!r} is none: take a torch optimizer or mmengine's wrapper of one")
+            raise ArgumentError(
+                f"optimizer={optimizer!r} is not an optimizer: take a torch optimizer or mmengine's wrapper of one"
+            )
         if end <= begin:
             raise ArgumentError(f"end={end} is not behind begin={begin}: take a later one")
 

@@ -52,7 +52,7 @@ class OptimWrapperConstructor(DefaultOptimWrapperConstructor):
             ``flat_decay_mult`` and so on. Default: none.
 
     Raises:
-        ValueError: An unknown key, a factor that is no number from 0 up, or nothing for it to scale.
+        ValueError: An unknown key, a factor that is not a number from 0 up, or nothing for it to scale.
 
     Example:
         >>> optim_wrapper = dict(
@@ -75,7 +75,7 @@ class OptimWrapperConstructor(DefaultOptimWrapperConstructor):
 
     def _check_paramwise(self, paramwise_cfg: Any, optimizer: dict[str, Any]) -> None:
         if not isinstance(paramwise_cfg, dict):
-            raise ArgumentError(f"paramwise_cfg={paramwise_cfg!r} cannot be: take a dict, or None")
+            raise ArgumentError(f"paramwise_cfg={paramwise_cfg!r} is invalid: take a dict, or None")
         if unknown := sorted(set(paramwise_cfg) - self.known_keys):
             raise ArgumentError(
                 f"paramwise_cfg has unknown keys {', '.join(unknown)}: take {', '.join(sorted(self.known_keys))}"
@@ -130,7 +130,7 @@ class OptimWrapperConstructor(DefaultOptimWrapperConstructor):
 
 def _check_wrapper(optim_wrapper_cfg: Any) -> None:
     if not isinstance(optim_wrapper_cfg, dict) or "optimizer" not in optim_wrapper_cfg:
-        raise ArgumentError(f"optim_wrapper_cfg={optim_wrapper_cfg!r} cannot be: take a dict with an `optimizer`")
+        raise ArgumentError(f"optim_wrapper_cfg={optim_wrapper_cfg!r} is invalid: take a dict with an `optimizer`")
     optimizer = optim_wrapper_cfg["optimizer"]
     check_cfg("optim_wrapper_cfg: optimizer", optimizer, optional=False)
     for name in ("lr", "weight_decay"):
@@ -141,10 +141,12 @@ def _check_wrapper(optim_wrapper_cfg: Any) -> None:
 def _check_custom_keys(custom_keys: Any) -> None:
     name = "paramwise_cfg: custom_keys"
     if not isinstance(custom_keys, dict):
-        raise ArgumentError(f"{name}={custom_keys!r} cannot be: take a dict, part of a name -> its lr_mult, decay_mult")
+        raise ArgumentError(
+            f"{name}={custom_keys!r} is invalid: take a dict, part of a name -> its lr_mult, decay_mult"
+        )
     for key, options in custom_keys.items():
         if not isinstance(options, dict):
-            raise ArgumentError(f"{name}[{key!r}]={options!r} cannot be: take a dict with lr_mult, decay_mult")
+            raise ArgumentError(f"{name}[{key!r}]={options!r} is invalid: take a dict with lr_mult, decay_mult")
         if wrong := sorted(set(options) - {"lr_mult", "decay_mult"}):
             raise ArgumentError(f"{name}[{key!r}] has {', '.join(wrong)}: take lr_mult, decay_mult")
         for option, value in options.items():

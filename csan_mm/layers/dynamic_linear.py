@@ -43,7 +43,7 @@ class DynamicLinear(DynamicLayer):
             Default: 2.
 
     Raises:
-        ValueError: Unknown strategy, widths that ``rate`` does not divide, a ``pooling`` that is no power of two.
+        ValueError: Unknown strategy, widths that ``rate`` does not divide, a ``pooling`` that is not a power of two.
 
     Example:
         >>> DynamicLinear(48, 192)(torch.randn(2, 35, 48), grid=(5, 7)).shape
@@ -66,7 +66,7 @@ class DynamicLinear(DynamicLayer):
         if strategy in ("bilateral", "deep") and (in_features % rate or out_features % rate):
             raise ArgumentError(f"rate={rate} must divide in_features={in_features} and out_features={out_features}")
         if pooling & (pooling - 1):
-            raise ArgumentError(f"pooling={pooling} is no power of two: take 1, 2, 4, 8, ...")
+            raise ArgumentError(f"pooling={pooling} is not a power of two: take 1, 2, 4, 8, ...")
         self.in_features, self.out_features, self.strategy = in_features, out_features, strategy
         self.halvings = pooling.bit_length() - 1
         left = in_features // rate if strategy == "bilateral" else 0

@@ -1,32 +1,24 @@
 """The feed-forward networks of a transformer block."""
 
-from torch import Tensor, nn
+from timm.layers import Mlp
+from torch import Tensor
 
 from csan_mm.common.arguments import check_arguments
+from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.depthwise import DepthwiseConv2d, convolve_tokens
 
+__all__ = ["ConvMlp", "Mlp", "hidden_width"]
 
-class Mlp(nn.Module):
-    """fc2(GELU(fc1(x))) over the last axis, which keeps its size.
 
-    Args:
-        embed_dims: Width C.
-        hidden_dims: Width between the layers.
+def hidden_width(embed_dims: int, ratio: float) -> int:
+    """Width of the hidden layer, ``ratio`` times C, rounded down.
 
     Raises:
-        ValueError: A width below 1.
+        ValueError: It is below 1.
     """
-
-    def __init__(self, embed_dims: int, hidden_dims: int) -> None:
-        check_arguments(locals())
-        super().__init__()
-        self.fc1 = nn.Linear(embed_dims, hidden_dims)
-        self.act = nn.GELU()
-        self.fc2 = nn.Linear(hidden_dims, embed_dims)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """(..., C) -> (..., C)."""
-        return self.fc2(self.act(self.fc1(x)))
+    if ratio * embed_dims < 1:
+        raise ArgumentError(f"mlp_ratio={ratio} leaves nothing of {embed_dims} channels: take {1 / embed_dims} or more")
+    return int(ratio * embed_dims)
 
 
 class ConvMlp(Mlp):
@@ -43,6 +35,7 @@ class ConvMlp(Mlp):
     """
 
     def __init__(self, embed_dims: int, hidden_dims: int) -> None:
+        check_arguments(locals())
         super().__init__(embed_dims, hidden_dims)
         self.dwconv = DepthwiseConv2d(hidden_dims, 3)
 

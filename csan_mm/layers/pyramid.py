@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from csan_mm.common.arguments import check_arguments
 from csan_mm.common.errors import ArgumentError
+from csan_mm.layers.memory_format import format_of
 from csan_mm.layers.padding import cells
 
 #: Stride of each level over that of the maps.
@@ -50,8 +51,7 @@ class PyramidFromDepths(nn.ModuleList):
 
     def forward(self, x: Tensor, index: int, image: Tensor) -> Tensor:
         """Level ``index`` from a map (B, C, h, w), cropped to the image (B, 3, H, W), in the map's memory format."""
-        last = x.is_contiguous(memory_format=torch.channels_last) and not x.is_contiguous()
-        memory_format = torch.channels_last if last else torch.contiguous_format
+        memory_format = format_of(x)
         rows, columns = (cells(side, self.strides[index]) for side in image.shape[-2:])
         x = self[index](x)[:, :, :rows, :columns]
         # contiguous() asks whether something was cropped, which a captured graph must not.

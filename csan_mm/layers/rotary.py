@@ -38,7 +38,7 @@ class Rotary2D(nn.Module):
             half, so every one twice, (d/2,). It is for those who read the file; :meth:`forward` does not. Default: False.
 
     Raises:
-        ValueError: d is no multiple of 4.
+        ValueError: d is not a multiple of 4.
     """
 
     angle: Tensor | None

@@ -137,7 +137,7 @@ class CBSA(SubspaceMixer):
     def shares(self, x: Tensor, grid: tuple[int, int] | None = None) -> tuple[Tensor, Tensor]:
         """A (B, H, m, N) and the contraction's weights S (B, H, m, m): token i takes from token j the share (A^T S A)_ij.
 
-        The N x N matrix itself is not formed; the identity stands for what there is not.
+        The N x N matrix itself is not formed; the identity stands in for A without an extraction and for S without a contraction.
         """
         _, coefficients, rep, _ = self.trace(x, grid)
         S = torch.eye(rep.shape[-2], dtype=rep.dtype, device=rep.device).expand(*rep.shape[:-1], -1)

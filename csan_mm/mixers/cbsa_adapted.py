@@ -40,7 +40,7 @@ class AdaptedCBSA(TokenMixer):
             token in front, that one in and the last patch out. Default: False.
 
     Raises:
-        ValueError: Heads that do not divide the width, a ``rep_grid`` that cannot be; on calling, a mask, or no grid.
+        ValueError: Heads that do not divide the width, an invalid ``rep_grid``; on calling, a mask, or no grid.
     """
 
     def __init__(

@@ -18,6 +18,7 @@ mean z, mu and kpriv each token's own, and the private path is averaged over the
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -34,6 +35,19 @@ GRANULARITIES = ("unit", "head")
 GAINS = ("tau", "mu", "kpub", "kpriv")
 #: Least width of z.
 SMALLEST_Z = 24
+
+
+class Trace(NamedTuple):
+    """What CSaN computes on the way; the symbols are those at the top of this file, n queries and N keys."""
+
+    q: Tensor  # scaled by r (B, H, n, d)
+    k: Tensor  # (B, H, N, d)
+    v: Tensor  # (B, H, N, d)
+    scores: Tensor | None  # s (B, H, n, N); None: q k^T, which is not formed
+    tau: Tensor  # (B, H, n, 1)
+    mu: Tensor  # (B, H, N or 1, 1)
+    kpub: Tensor  # (B, H, n, d or 1)
+    kpriv: Tensor  # (B, H, N, d or 1)
 
 
 class LinearGate(nn.Module):
@@ -157,15 +171,18 @@ class CSaN(TokenMixer):
 
     def mix(self, x: Tensor, mask: Tensor | None) -> Tensor:
         """The formulas for a portion of the windows, see :meth:`in_portions`."""
-        q, k, v = self.queries_keys_values(x)  # (B, H, n, d), (B, H, N, d) twice
-        q = q * self.scale
-        bias = self.score_bias(x.shape[0], mask)
-        s = None if bias is None else q @ k.transpose(-2, -1) + bias  # (B, H, n, N)
-        e = blocked_phi_row_mean(q, k, bend=self.bend) if s is None else phi_row_mean(s, self.bend)  # (B, H, n, 1)
-        z = self.signal(e, x)
-        tau, mu, kpub, kpriv = self.gains(z)
+        q, k, v, s, tau, mu, kpub, kpriv = self.trace(x, mask)
         y = fused_attention(q, k, v, tau, mu) if s is None else scored_attention(s, v, tau, mu)  # (B, H, n, d)
         return self.proj(merge_heads(y * kpub + self.group_mean(v * kpriv)))
+
+    def trace(self, x: Tensor, mask: Tensor | None = None) -> Trace:
+        """All up to the attention, for :meth:`forward` and for diagnostics."""
+        q, k, v = self.queries_keys_values(x)
+        q = q * self.scale
+        bias = self.score_bias(x.shape[0], mask)
+        s = None if bias is None else q @ k.transpose(-2, -1) + bias
+        e = blocked_phi_row_mean(q, k, bend=self.bend) if s is None else phi_row_mean(s, self.bend)  # (B, H, n, 1)
+        return Trace(q, k, v, s, *self.gains(self.signal(e, x)))
 
     def signal(self, e: Tensor, x: Tensor) -> Tensor:
         """z = act(Linear_reduce(e * sigmoid(Linear_u(x)))): (B, H, n, 1), (B, N, C) -> (B, N, h)."""

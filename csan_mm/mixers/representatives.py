@@ -53,7 +53,7 @@ def pool_tokens(x: Tensor, grid: tuple[int, int], first: int, rep_grid: tuple[in
     if not torch.compiler.is_compiling() and (grid[0] < rep_grid[0] or grid[1] < rep_grid[1]):
         warnings.warn(
             f"{rep_grid[0]} x {rep_grid[1]} representatives are pooled from {grid[0]} x {grid[1]} tokens: some are "
-            f"the same; a smaller rep_grid has no such",
+            f"the same; a smaller rep_grid avoids that",
             stacklevel=2,
         )
     B, H = x.shape[:2]

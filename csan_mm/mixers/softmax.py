@@ -27,7 +27,7 @@ class SoftmaxAttention(TokenMixer):
         out_dims: Width of the output. Default: ``embed_dims``.
         inner_dims: Width that is split over the heads. Default: ``out_dims``.
         query_pool: Number of successive tokens that share one query, their maximum (Hiera). Default: 1.
-        unit_queries: q / |q| in the place of q, each head's by itself; the factor d^-0.5 stays. MALA's paper shows with it what
+        unit_queries: q / |q| in place of q, each head's by itself; the factor d^-0.5 stays. MALA's paper shows with it what
             the length of a query is worth. Default: False.
     """
 

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import torch
 from mmcv.cnn import ConvModule, build_norm_layer
 from mmengine.model import BaseModule
 from torch import Tensor, nn
@@ -13,6 +12,7 @@ import csan_mm.layers.norms  # noqa: F401 (registers LN2d, the default norm)
 from csan_mm.common.arguments import check_arguments
 from csan_mm.common.errors import ArgumentError
 from csan_mm.common.norms import build_norm
+from csan_mm.layers.memory_format import format_of
 from csan_mm.registry import MODELS
 
 RESCALES = (4, 2, 1, 0.5)
@@ -99,12 +99,10 @@ class SimpleFPN(BaseModule):
         if len(inputs) != 1:
             raise ArgumentError(f"SimpleFPN takes one map and got {len(inputs)}: give the backbone one out_indices")
         (x,) = inputs
-        last = x.is_contiguous(memory_format=torch.channels_last) and not x.is_contiguous()
         outputs = [level(x) for level in self.levels]
         while len(outputs) < self.num_outs:
             outputs.append(max_pool2d(outputs[-1], kernel_size=1, stride=2))
-        memory_format = torch.channels_last if last else torch.contiguous_format
-        return tuple(output.contiguous(memory_format=memory_format) for output in outputs)
+        return tuple(output.contiguous(memory_format=format_of(x)) for output in outputs)
 
 
 def level_width(width: int, rescale: float) -> int:

@@ -31,7 +31,7 @@ def class_names(file: CocoFile, wanted: Sequence[str] | None) -> list[str]:
 
 def _chosen(names: list[str], wanted: Sequence[str], source: str) -> list[str]:
     if isinstance(wanted, str) or not wanted:
-        raise ArgumentError(f"classes={wanted!r} cannot be: take a list of names")
+        raise ArgumentError(f"classes={wanted!r} is invalid: take a list of names")
     for name in wanted:
         if name not in names:
             by_lower = {known.lower(): known for known in names}

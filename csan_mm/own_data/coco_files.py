@@ -90,7 +90,7 @@ def _coco(path: Path) -> dict[str, Any] | None:
     try:
         content = read_json(str(path))
     except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"{path} is no readable JSON ({error}): write it again, or move it elsewhere") from error
+        raise UserError(f"{path} is not readable JSON ({error}): write it again, or move it elsewhere") from error
     right = isinstance(content, dict) and all(isinstance(content.get(name), list) for name in _LISTS)
     return content if right else None
 

@@ -91,7 +91,9 @@ def _given(wanted: Sequence[str] | None) -> Names | None:
     if wanted is None:
         return None
     if isinstance(wanted, str) or not wanted or len(set(wanted)) < len(wanted):
-        raise ArgumentError(f"classes={wanted!r} cannot be: take a list of different names, in the order of the values")
+        raise ArgumentError(
+            f"classes={wanted!r} is invalid: take a list of different names, in the order of the values"
+        )
     return Names(tuple(wanted), None, "classes=")
 
 

@@ -70,7 +70,7 @@ def _check_content(file: AnnotationFile) -> tuple[list[Finding], list[dict] | No
         content = read_json(file.path)
     except (OSError, ValueError, RecursionError) as error:
         return [
-            Finding(Severity.FAULT, file.path, f"is no readable JSON ({error})", "write it again", file.where)
+            Finding(Severity.FAULT, file.path, f"is not readable JSON ({error})", "write it again", file.where)
         ], None
     needed = any(not opened.dataset.test_mode for opened in file.datasets)
     needed |= any(not evaluation.format_only for evaluation in file.evaluations)

@@ -73,7 +73,7 @@ def check_form(content: Any, path: str, where: str, needs_annotations: bool) -> 
             continue
         wrong = [index for index, entry in enumerate(entries) if not isinstance(entry, dict)]
         if wrong:
-            says = f"{len(wrong)} of its {part} are no objects (the first: number {wrong[0]})"
+            says = f"{len(wrong)} of its {part} are not objects (the first: number {wrong[0]})"
             yield Finding(Severity.FAULT, path, says, _CURE_FORM, where)
             continue
         yield from _check_keys(entries, part, path, where)
@@ -115,7 +115,7 @@ def _article(word: str) -> str:
 
 
 def _name(entry: dict, number: int) -> str:
-    """An entry for a message: its id, or where that is no good its place in the list."""
+    """An entry for a message: its id, or its place in the list where the id is unusable."""
     return str(entry["id"]) if _is_id(entry.get("id")) else f"number {number} of the list"
 
 

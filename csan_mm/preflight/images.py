@@ -164,7 +164,7 @@ def unreadable(path: str, loader: Loader | None = None) -> str | None:
 
 
 def first_unreadable(paths: Iterable[str]) -> str | None:
-    """The first of some files that is no readable image."""
+    """The first of some files that is not a readable image."""
     return next((path for path in paths if unreadable(path)), None)
 
 

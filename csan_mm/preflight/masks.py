@@ -54,9 +54,9 @@ def _polygon_trouble(polygons: list, evaluated: bool) -> str | None:
     usable = 0
     for polygon in polygons:
         if not isinstance(polygon, list):
-            return "has a segmentation that is no list of polygons: write [[x, y, ...], ...]"
+            return "has a segmentation that is not a list of polygons: write [[x, y, ...], ...]"
         if not set(map(type, polygon)) <= {int, float} or not all(map(math.isfinite, polygon)):
-            return "has a polygon with a value that is no finite number"
+            return "has a polygon with a value that is not a finite number"
         if polygon and max(max(polygon), -min(polygon)) > LARGEST:
             return f"has a polygon with a coordinate beyond {LARGEST:.0f}"
         usable += len(polygon) >= 6 and len(polygon) % 2 == 0

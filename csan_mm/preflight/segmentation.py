@@ -120,7 +120,7 @@ class LabelReader:
         wrong = [value for value, label in zip(values.tolist(), seen.tolist()) if label not in allowed]
         if not wrong:
             return None
-        return f"has values that are no class: {', '.join(map(str, wrong[:5]))}{', ...' if len(wrong) > 5 else ''}"
+        return f"has values outside the classes: {', '.join(map(str, wrong[:5]))}{', ...' if len(wrong) > 5 else ''}"
 
 
 def _check_label_maps(

@@ -142,10 +142,10 @@ def test_stochastic_depth_of_the_attention_branch():
         ({"arch": {**SMALL, "num_heads": (3, 3, 3, 3)}}, "num_heads=3 does not divide embed_dims=16"),
         (
             {"arch": {**SMALL, "depths": (1, 1, 1, -1)}},
-            r"depths=\(1, 1, 1, -1\) cannot be: take whole numbers from 1 up, one per",
+            r"depths=\(1, 1, 1, -1\) is invalid: take whole numbers from 1 up, one per",
         ),
-        ({"arch": {**SMALL, "num_heads": 2}}, "num_heads=2 cannot be"),
-        ({"arch": {**SMALL, "embed_dims": "48"}}, "embed_dims='48' cannot be: take one whole number"),
+        ({"arch": {**SMALL, "num_heads": 2}}, "num_heads=2 is invalid"),
+        ({"arch": {**SMALL, "embed_dims": "48"}}, "embed_dims='48' is invalid: take one whole number"),
         ({"drop_path_rate": 1.5}, "drop_path_rate=1.5"),
         ({"window_size": 0}, "window_size=0"),
         ({"version": "v3"}, "version='v3'"),

@@ -171,7 +171,7 @@ def test_parameters_without_decay():
         ({"conv_strategy": "two"}, "strategy='two' is unknown: take one of static, gap, adaptive"),
         ({"linear_strategy": "static", "conv_strategy": "static"}, "leaves nothing dynamic: dynamic=0.0"),
         ({"dynamic_linears": "third"}, "dynamic_linears='third' is unknown: take one of first, second, both"),
-        ({"pooling": 3}, "pooling=3 is no power of two"),
+        ({"pooling": 3}, "pooling=3 is not a power of two"),
         ({"rate": 3}, "rate=3 must divide"),
         ({"arch": {"embed_dims": 18, "depth": 2}}, "rate=4"),
         ({"out_type": "pyramid", "out_indices": (0, 1, 2, 3), "patch_size": 6}, "patch_size=6"),

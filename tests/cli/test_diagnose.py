@@ -31,6 +31,62 @@ def test_receptive_fields_by_name_and_config(tmp_path, capsys, repo_root):
     assert str(out / "receptive-field.json") in capsys.readouterr().out
 
 
+MODELS = {
+    "attention-rows": ["vit-csan-tiny", "mavit-tiny"],
+    "budget-dilemma": ["vit-csan-tiny"],
+    "coding-rate": ["cbt-tiny"],
+    "csan-gains": ["vit-csan-tiny", "swin-csan-min"],
+    "dynamic-weights": ["weightformer-tiny"],
+    "representatives": ["cbt-tiny"],
+}
+
+
+@pytest.mark.filterwarnings("ignore:8 x 8 representatives")
+@pytest.mark.parametrize(("what", "models"), MODELS.items(), ids=MODELS)
+def test_every_other_diagnostic_by_name(what, models, tmp_path):
+    main(["diagnose", what, *models, *SIZE, "--out", str(tmp_path)])
+    written = json.loads((tmp_path / f"{what}.json").read_text())
+    assert list(written["models"]) == models
+    assert all(rows and all("layer" in row for row in rows) for rows in written["models"].values())
+    assert (tmp_path / f"{what}.png").stat().st_size > 1000
+
+
+@pytest.mark.filterwarnings("ignore:8 x 8 representatives")
+def test_segments_are_compared_with_labels(tmp_path):
+    Image.effect_noise((96, 64), 80).convert("RGB").save(tmp_path / "one.png")
+    (tmp_path / "labels").mkdir()
+    Image.new("L", (96, 64), 1).save(tmp_path / "labels" / "one.png")
+    options = [
+        "--images",
+        str(tmp_path / "one.png"),
+        "--labels",
+        str(tmp_path / "labels"),
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    main(["diagnose", "representatives", "cbt-tiny", *SIZE, *options])
+    rows = json.loads((tmp_path / "out" / "representatives.json").read_text())["models"]["cbt-tiny"]
+    assert [row["mIoU"] for row in rows] == [1.0] * 12  # one class
+
+
+@pytest.mark.parametrize(
+    ("what", "options", "words"),
+    [
+        ("csan-gains", ["weightformer-tiny"], "WeightFormer has no CSaN mixer here"),
+        ("dynamic-weights", ["cbt-tiny"], "CBT has no dynamic layers here"),
+        ("coding-rate", ["mavit-tiny"], "MAViT has no subspaces here"),
+        ("representatives", ["cbt-tiny", "--labels", "labels"], "--labels belongs to images of your own"),
+    ],
+)
+def test_a_backbone_that_does_not_fit(what, options, words, tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        main(["diagnose", what, *options, *SIZE, "--out", str(tmp_path / "out")])
+    error = capsys.readouterr().err
+    assert error.startswith("error: ")
+    assert words in error
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-#: Seconds after which gloo gives up: a process that waited for one that stopped would say that in the place of the sentence.
+#: Seconds after which gloo gives up: a process that waited for one that stopped would say that in place of the sentence.
 TIMEOUT = 60
 
 PROGRAM = """

@@ -196,7 +196,7 @@ def test_wrong_arguments_are_named():
         head(num_classes=1)
     with pytest.raises(ValueError, match="rep_grid=0"):
         head(rep_grid=0)
-    with pytest.raises(ValueError, match="cls_std=0 cannot be"):
+    with pytest.raises(ValueError, match="cls_std=0 is invalid"):
         head(cls_std=0)
 
 

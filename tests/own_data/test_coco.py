@@ -189,7 +189,7 @@ def test_what_cannot_be_made_out_is_a_sentence(coco, tmp_path):
     data = coco(("a.json", "images"), ("b.json", "images"))
     assert "a.json and b.json could both be the training annotations" in refusal(data)
     (data / "b.json").write_text("{")
-    assert "b.json is no readable JSON" in refusal(data)
+    assert "b.json is not readable JSON" in refusal(data)
     (data / "b.json").unlink()
     (data / "a.json").rename(data / "test.json")
     assert "no annotations to train on: found test.json (test)" in refusal(data)

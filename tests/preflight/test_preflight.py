@@ -224,7 +224,11 @@ def set_first(**values: object) -> Callable[[dict], None]:
         (set_first(image_id=999), Severity.FAULT, "belongs to an image that is not listed"),
         (set_first(category_id=999), Severity.FAULT, "has a category_id that is not listed"),
         (set_first(segmentation=[]), Severity.FAULT, "has no segmentation"),
-        (set_first(segmentation=[1, 1, 9, 1, 9, 9]), Severity.FAULT, "has a segmentation that is no list of polygons"),
+        (
+            set_first(segmentation=[1, 1, 9, 1, 9, 9]),
+            Severity.FAULT,
+            "has a segmentation that is not a list of polygons",
+        ),
         (set_first(segmentation=[[1, 1, 9, None, 9, 9]]), Severity.FAULT, "has a polygon with a value that is no"),
         (set_first(segmentation=[[1, 1, 9, 1e9, 9, 9]]), Severity.FAULT, "has a polygon with a coordinate beyond"),
         (set_first(segmentation="none"), Severity.FAULT, "has a segmentation that is neither"),
@@ -297,7 +301,7 @@ def test_annotation_file_that_is_no_json(data):
     (data / "coco" / "annotations" / "instances_train.json").write_text('{"images": [')
     finding = only(coco(data))
     assert finding.subject.endswith("instances_train.json")
-    assert finding.says.startswith("is no readable JSON")
+    assert finding.says.startswith("is not readable JSON")
 
 
 def test_nothing_left_after_filtering(annotations):
@@ -450,7 +454,7 @@ def test_label_values_out_of_range(data):
     path = label_map(data)
     Image.fromarray(np.array([[0, 11], [10, 255]], dtype=np.uint8).repeat(24, 0).repeat(32, 1)).save(path)
     finding = only(ade(data))
-    assert (finding.subject, finding.says) == (str(path), "has values that are no class: 11")
+    assert (finding.subject, finding.says) == (str(path), "has values outside the classes: 11")
     # With reduce_zero_label 0 is ignored and classes start at 1.
     assert serious(ade(data, reduce_zero_label=True)) == []
 

@@ -58,7 +58,7 @@ def good_file() -> dict[str, list]:
     }  # fmt: skip
 
 
-#: What people's scripts write in the place of a value.
+#: What people's scripts write in place of a value.
 VALUES = st.one_of(
     st.none(),
     st.booleans(),

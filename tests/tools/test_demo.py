@@ -56,5 +56,5 @@ def test_refuses_a_foreign_folder(demo: ModuleType, tmp_path: Path, capsys: pyte
     (tmp_path / "digits" / "coco").mkdir(parents=True)
     (tmp_path / "digits" / "coco" / "mine.txt").write_text("keep")
     assert demo.main(["--out", str(tmp_path)]) == 1
-    assert "no digits data set" in capsys.readouterr().err
+    assert "is not a digits data set" in capsys.readouterr().err
     assert (tmp_path / "digits" / "coco" / "mine.txt").read_text() == "keep"

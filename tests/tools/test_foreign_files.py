@@ -115,7 +115,7 @@ def url(evil: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 @pytest.mark.parametrize("entry", [entry for entry in ENTRIES if entry != "resume the last"])
 def test_every_tool_refuses_it_as_a_url_too(tool, training, url, tmp_path, entry):
-    """Those that fetch read safely; the others say that a URL is no file."""
+    """Those that fetch read safely; the others say that a URL is not a file."""
     ended = tool(*ENTRIES[entry](training[0], url, tmp_path))
     assert ended.code == 1
     (line,) = [line for line in ended.err.splitlines() if line.startswith("error: ")]

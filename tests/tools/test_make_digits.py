@@ -119,7 +119,7 @@ def test_a_stopped_program_leaves_nothing(script, repo_root, tmp_path):
     try:
         for number, process in runs.items():
             deadline = time.monotonic() + 120
-            while not list(tmp_path.glob(f".{number.name}.partial-*/coco/train/*.png")):
+            while not list(tmp_path.glob(f".{number.name}.partial-*/{number.name}/coco/train/*.png")):
                 assert process.poll() is None, process.stderr.read()
                 assert time.monotonic() < deadline, "no picture was written"
                 time.sleep(0.02)

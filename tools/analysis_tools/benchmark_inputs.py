@@ -26,7 +26,7 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=Path("benchmark_inputs.png"), help="picture (default: %(default)s)")
     args = parser.parse_args()
     if args.processor_time and args.device == "cuda":
-        parser.error("--processor-time says nothing about a GPU: leave it out, or take --device cpu")
+        parser.error("--processor-time does not measure a GPU: leave it out, or take --device cpu")
     if args.out.suffix not in (".png", ".svg", ".pdf"):
         parser.error(f"--out {args.out}: a picture ends in .png, .svg or .pdf")
     return args

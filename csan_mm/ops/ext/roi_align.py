@@ -1,9 +1,8 @@
 """RoIAlign with gradient (He et al., arXiv:1703.06870), as ``mmcv.ops.roi_align`` calls it.
 
 A box is cut into PH x PW bins, each sampled bilinearly at gh x gw points: ``sampling_ratio`` in each direction or, when that
-is 0, one per cell (rounded up), so that gh and gw differ from box to box. The mean over the points comes from torchvision.
-The maximum, which torchvision lacks, is computed here; so is the gradient of the mean on CUDA when PyTorch is told to be
-deterministic, which torchvision's kernel is not.
+is 0, one per cell (rounded up), so that gh and gw differ from box to box. The mean over the points comes from torchvision, which
+has no maximum. Its gradient is computed here on CUDA when PyTorch is told to be deterministic, which torchvision's kernel is not.
 
 Letters: N images, C channels, H x W cells, K boxes, k of them with the same gh and gw.
 """
@@ -16,9 +15,9 @@ import torchvision  # noqa: F401  registers torch.ops.torchvision
 from torch import Tensor
 
 from csan_mm.ops.ext.dtypes import computable
+from csan_mm.ops.ext.finder import CURE
 
-MAX, AVG = 0, 1  # mmcv's codes of the pooling modes
-OUTSIDE = -2.0  # a coordinate from which no gradient flows: samples lie on the map from -1 on
+AVG = 1  # mmcv's code of the mean
 MAX_SAMPLES = 2**26  # values sampled at once; more boxes than that are taken in turns
 
 
@@ -50,21 +49,25 @@ def roi_align_forward(
         input: (N, C, H, W).
         rois: (K, 5), each the image's index, x1, y1, x2, y2 in pixels.
         output: (K, C, PH, PW), set. A bin without any sample (adaptive sampling of a box without area) gives 0.
-        argmax_y: (K, C, PH, PW), set to where the maximum was sampled; empty and untouched with the mean.
-        argmax_x: The same in the other direction.
+        argmax_y: Empty, and left alone; of use to the maximum only, like the next.
+        argmax_x: See above.
         aligned_height: PH.
         aligned_width: PW.
         spatial_scale: Cells per pixel.
         sampling_ratio: Samples of a bin in each direction; 0 for one per cell.
-        pool_mode: 0 maximum, 1 mean.
+        pool_mode: 1, the mean.
         aligned: Whether pixel centres lie at half-integers; if not, a box has at least one cell (the first form of RoIAlign).
+
+    Raises:
+        NotImplementedError: The maximum.
     """
+    if pool_mode != AVG:
+        raise NotImplementedError(
+            f"csan_mm serves RoIAlign's mean and not its maximum: set pool_mode='avg', as mmdet's configs have it. {CURE}"
+        )
     feats, boxes = computable(input, rois)
-    bins = _Bins((aligned_height, aligned_width), spatial_scale, sampling_ratio, aligned)
-    if pool_mode == AVG:
-        output.copy_(torch.ops.torchvision.roi_align(feats, boxes, spatial_scale, *bins.size, sampling_ratio, aligned))
-    else:
-        _max_forward(feats, boxes, bins, output, argmax_y, argmax_x)
+    size = (aligned_height, aligned_width)
+    output.copy_(torch.ops.torchvision.roi_align(feats, boxes, spatial_scale, *size, sampling_ratio, aligned))
 
 
 def roi_align_backward(
@@ -84,45 +87,13 @@ def roi_align_backward(
     grad, boxes = computable(grad_output, rois)
     bins = _Bins((aligned_height, aligned_width), spatial_scale, sampling_ratio, aligned)
     shape = tuple(grad_input.shape)
-    if pool_mode == MAX:
-        y, x, grad = computable(argmax_y, argmax_x, grad)
-        result = _max_backward(grad, boxes, y, x, shape)
-    elif grad.is_cuda and torch.are_deterministic_algorithms_enabled():
+    if grad.is_cuda and torch.are_deterministic_algorithms_enabled():
         result = _avg_backward(grad, boxes, bins, shape)
     else:
         result = torch.ops.torchvision._roi_align_backward(
             grad, boxes, spatial_scale, *bins.size, *shape, sampling_ratio, aligned
         )
     grad_input.copy_(result)
-
-
-def _max_forward(feats: Tensor, boxes: Tensor, bins: _Bins, output: Tensor, argmax_y: Tensor, argmax_x: Tensor) -> None:
-    output.zero_()
-    argmax_y.fill_(OUTSIDE)
-    argmax_x.fill_(OUTSIDE)
-    C, H, W = feats.shape[1:]
-    rows = feats.permute(0, 2, 3, 1).reshape(-1, C)  # (N * H * W, C)
-    for some, y, x in _samples(boxes, bins, C):
-        k, PH, gh, PW, gw = *y.shape, *x.shape[1:]
-        index = _image(boxes[some])
-        values = sum(weight[..., None] * rows[at] for at, weight in _corners(index, y, x, (H, W)))
-        best, where = values.permute(0, 5, 1, 3, 2, 4).reshape(k, C, PH, PW, gh * gw).max(dim=-1)
-        output[some] = best.to(output)
-        iy, ix = where // gw, where % gw  # (k, C, PH, PW)
-        argmax_y[some] = y[:, None, :, None].expand(k, C, PH, PW, gh).gather(-1, iy[..., None])[..., 0].to(argmax_y)
-        argmax_x[some] = x[:, None, None].expand(k, C, PH, PW, gw).gather(-1, ix[..., None])[..., 0].to(argmax_x)
-
-
-def _max_backward(grad: Tensor, boxes: Tensor, y: Tensor, x: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """Each gradient goes to the four cells around where its maximum was sampled."""
-    C, H, W = shape[1:]
-    plane = (_image(boxes)[:, None] * C + torch.arange(C, device=grad.device))[..., None, None]  # (K, C, 1, 1)
-    result = grad.new_zeros(shape).view(-1)
-    for yi, wy in _neighbours(y, H):
-        for xi, wx in _neighbours(x, W):
-            at = (plane * H + yi) * W + xi  # (K, C, PH, PW)
-            result.index_add_(0, at.view(-1), (grad * wy * wx).view(-1))
-    return result.view(shape)
 
 
 def _avg_backward(grad: Tensor, boxes: Tensor, bins: _Bins, shape: tuple[int, ...]) -> Tensor:
