@@ -5,6 +5,7 @@
 # make test-cpus   the tests with the kernels of other processors and with other random numbers, nine times in all
 # make test-oldest the tests with the oldest versions that pyproject.toml allows, in an environment of their own, .venv-oldest
 # make lint        ruff: rules and format
+# make docs        the site of the documentation and of the classes' reference, in site/; nothing is fetched but its packages
 # make docs-check  runs every command of docs/ and of the READMEs, in some ten minutes
 # Each sets up the environment first: $(VENV), with the versions of requirements/constraints.txt. A second run re-uses it.
 # Variables: PYTHON (3.10 to 3.13), VENV (default .venv), PYTEST_ARGS, WORKERS (test processes).
@@ -23,7 +24,7 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check
 STAMP := $(VENV)/.csan_mm-installed
 
-.PHONY: help env demo road test test-slow test-cpus test-oldest lint docs-check
+.PHONY: help env demo road test test-slow test-cpus test-oldest lint docs docs-check
 .DELETE_ON_ERROR:
 
 help:
@@ -64,6 +65,11 @@ test-oldest:
 lint: $(STAMP)
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
+
+# An environment that has all but the site's packages gets them when they are first wanted.
+docs: $(STAMP)
+	@$(PY) -c 'import mkdocs, mkdocstrings, material' 2>/dev/null || $(PIP) install --constraint $(CONSTRAINTS) --editable '.[$(EXTRAS),docs]'
+	$(PY) tools/misc/build_docs.py
 
 docs-check: $(STAMP)
 	$(PY) tools/misc/check_docs.py

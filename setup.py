@@ -15,8 +15,8 @@ from setuptools.command.install_lib import install_lib
 
 ROOT = Path(__file__).resolve().parent
 MIM_PARTS = ("configs", "tools", "model-index.yml")
-#: What only the repository needs: the check of its documentation, which brings a stand-in for Slurm's srun.
-REPOSITORY_ONLY = ("check_docs.py", "docs_check")
+#: What only the repository needs: the check of its documentation, which brings a stand-in for Slurm's srun, and its site.
+REPOSITORY_ONLY = ("check_docs.py", "docs_check", "build_docs.py", "docs_site")
 NOT_SHIPPED = shutil.ignore_patterns("__pycache__", "*.pyc", ".*", "ruff.toml", *REPOSITORY_ONLY)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
 
+from csan_mm.common.install import tools_folder
 from csan_mm.common.notices import without_notices
 
 #: Command -> its script below tools/, if it has one.
@@ -106,19 +107,6 @@ def _is_script(program: Path) -> bool:
     return program.name in {Path(script).name for script in scripts} and any(
         program.resolve() == (tools_folder() / script).resolve() for script in scripts
     )
-
-
-def tools_folder() -> Path:
-    """Where the scripts are: in the package when it came as a wheel, else in the source tree around it.
-
-    Raises:
-        FileNotFoundError: In neither.
-    """
-    package = Path(__file__).resolve().parents[1]
-    for folder in (package / ".mim" / "tools", package.parent / "tools"):
-        if (folder / "train.py").is_file():
-            return folder
-    raise FileNotFoundError(f"no tools beside {package}: install csan_mm again, from a wheel or with pip install -e")
 
 
 def _run(module: ModuleType, prog: str | None, arguments: list[str]) -> int:

@@ -22,7 +22,7 @@ WHAT = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument(
-        "what", choices=WHAT, metavar="WHAT", help="; ".join(f"{name}: {text}" for name, text in WHAT.items())
+        "what", choices=tuple(WHAT), metavar="WHAT", help="; ".join(f"{name}: {text}" for name, text in WHAT.items())
     )
     parser.add_argument(
         "models",

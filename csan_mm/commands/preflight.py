@@ -25,6 +25,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check."""
-    from csan_mm.preflight.command import run as preflight
+    from csan_mm.cli.preflight import run as preflight
 
     return preflight(args)

@@ -1,9 +1,12 @@
-"""How what csan_mm needs is installed: by the packages' own names, since csan_mm itself is on no package index.
+"""How csan_mm and what it needs are installed: commands by the packages' own names, and the folder of the scripts.
+
+csan_mm itself is on no package index.
 
 Standard library only: it answers where nothing else can be imported.
 """
 
 from importlib import metadata
+from pathlib import Path
 
 PIP = "python -m pip"
 
@@ -23,3 +26,16 @@ def install_command(extra: str) -> str:
     if not names:
         return f"{PIP} install '.[{extra}]' (in the folder that holds csan_mm's pyproject.toml)"
     return f"{PIP} install {' '.join(f'{name!r}' if set(name) & set('<>=!~[') else name for name in names)}"
+
+
+def tools_folder() -> Path:
+    """Where the scripts are: in the package when it came as a wheel, else in the source tree around it.
+
+    Raises:
+        FileNotFoundError: In neither.
+    """
+    package = Path(__file__).resolve().parents[1]
+    for folder in (package / ".mim" / "tools", package.parent / "tools"):
+        if (folder / "train.py").is_file():
+            return folder
+    raise FileNotFoundError(f"no tools beside {package}: install csan_mm again, from a wheel or with pip install -e")

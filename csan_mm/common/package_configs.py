@@ -10,8 +10,8 @@ from pathlib import Path
 
 from mmengine.config import Config
 
-from csan_mm.commands import tools_folder
 from csan_mm.common.errors import UserError
+from csan_mm.common.install import tools_folder
 
 PREFIX = "csan_mm::"
 

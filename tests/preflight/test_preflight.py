@@ -12,11 +12,11 @@ from PIL import Image
 from pycocotools import mask as mask_utils
 
 from csan_mm.cli.pictures import read_image
+from csan_mm.cli.preflight import check_config
 from csan_mm.commands import main as command
 from csan_mm.common.findings import Finding, Severity
 from csan_mm.datasets import DigitsSpec, build_digits
 from csan_mm.preflight.classes import compare_classes, head_classes
-from csan_mm.preflight.command import check_config
 from csan_mm.preflight.images import Loader, unreadable
 from csan_mm.preflight.masks import compressed_runs
 from csan_mm.preflight.samples import read_json

@@ -13,7 +13,9 @@ from typing import Any
 from mmengine.config import Config
 
 from csan_mm.cli.errors import explain
+from csan_mm.cli.train import build_runner
 from csan_mm.common.findings import Finding, Severity
+from csan_mm.engine.resume import read_checkpoints_safely
 from csan_mm.preflight.coco import TRIAL_IMAGES, AnnotationFile
 from csan_mm.preflight.datasets import inner_datasets
 from csan_mm.preflight.evaluators import evaluator_settings
@@ -58,9 +60,6 @@ def trial(cfg: Config, files: dict[str, AnnotationFile], with_data: bool) -> Ite
 
 
 def _build(cfg: Config) -> Any:
-    from csan_mm.cli.train import build_runner
-    from csan_mm.engine.resume import read_checkpoints_safely
-
     read_checkpoints_safely(False)
     return build_runner(cfg)
 

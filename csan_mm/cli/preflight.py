@@ -8,6 +8,7 @@ from os import path as osp
 
 from mmengine.config import Config, ConfigDict
 
+from csan_mm.cli.trial import trial
 from csan_mm.common.config import DATALOADERS, merge_options, read_config
 from csan_mm.common.errors import UserError
 from csan_mm.common.findings import Finding, Severity, as_json, as_text, exit_code, summary
@@ -24,7 +25,6 @@ from csan_mm.preflight.datasets import (
 from csan_mm.preflight.evaluators import coco_evaluations
 from csan_mm.preflight.folders import check_folders
 from csan_mm.preflight.segmentation import check_segmentation
-from csan_mm.preflight.trial import trial
 
 
 def run(args: argparse.Namespace) -> int:

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from mmengine.config import Config
 
+from csan_mm.cli.preflight import check_config
+from csan_mm.cli.trial import _with_small_pictures, trial
 from csan_mm.common.data_root import override_data_root
 from csan_mm.common.findings import Finding, Severity
 from csan_mm.datasets import DigitsSpec, build_digits
 from csan_mm.preflight.coco import AnnotationFile
-from csan_mm.preflight.command import check_config
-from csan_mm.preflight.trial import _with_small_pictures, trial
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs" / "digits"
 
