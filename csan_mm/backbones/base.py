@@ -170,6 +170,14 @@ class DenseBackbone(
         config = without_init_cfg(self._hub_mixin_config if config is None else config)
         return super().save_pretrained(save_directory, config=config, **options)
 
+    def forward(self, image: Tensor) -> tuple[Tensor, ...]:
+        """Image (B, in_channels, H, W) -> one output per ``out_indices``."""
+        return self.levels(image, self.out_indices)
+
+    def levels(self, image: Tensor, wanted: Sequence[int]) -> tuple[Tensor, ...]:
+        """Image (B, in_channels, H, W) -> the outputs of some levels that are built, ascending; the rest is :meth:`forward`'s."""
+        raise NotImplementedError(f"{type(self).__name__} must say how an image passes its stages")
+
     @property
     def feature_info(self) -> FeatureInfo:
         """The returned maps as timm lists them: a list of dicts that has ``channels()``, ``reduction()``, ``module_name()``."""

@@ -204,15 +204,15 @@ class HieraCSaN(DenseBackbone):
         window = trunc_normal_(torch.zeros(1, width, MASK_UNIT, MASK_UNIT), std=0.02)
         self.pos_embed_win = nn.Parameter(window) if abs_win_pos_embed else None
 
-    def forward(self, image: Tensor) -> tuple[Tensor, ...]:
-        """Image (B, in_channels, H, W) -> one map per ``out_indices``."""
+    def levels(self, image: Tensor, wanted: Sequence[int]) -> tuple[Tensor, ...]:
+        """Image (B, in_channels, H, W) -> the maps of some levels."""
         H, W = check_image(image).shape[-2:]
         x = self.patch_embed(pad_to_multiple(image, STRIDE * MASK_UNIT, axes=(2, 3)))  # (B, H/4, W/4, C)
         x = x + self.positions(x.shape[1], x.shape[2])
         outputs = []
         for i, block in enumerate(self.blocks):
             x = self.run_block(block, x)
-            if i + 1 in self.stage_ends and (stage := self.stage_ends.index(i + 1)) in self.out_indices:
+            if i + 1 in self.stage_ends and (stage := self.stage_ends.index(i + 1)) in wanted:
                 stride = self.all_strides[stage]
                 outputs.append(self.output(x[:, : cells(H, stride), : cells(W, stride)], stage, image))
         return tuple(outputs)

@@ -93,13 +93,13 @@ class IsotropicBackbone(DenseBackbone):
         """Image (B, 3, H, W) -> tokens (B, N, C) and the (H, W) of their patches."""
         raise NotImplementedError(f"{type(self).__name__} must say how an image becomes tokens")
 
-    def forward(self, image: Tensor) -> tuple[Tensor, ...]:
-        """Image (B, 3, H, W) -> one output of ``out_type`` per ``out_indices``."""
+    def levels(self, image: Tensor, wanted: Sequence[int]) -> tuple[Tensor, ...]:
+        """Image (B, in_channels, H, W) -> the outputs of some blocks, as ``out_type`` says."""
         x, grid = self.embed(check_image(image))
         outputs = []
         for i, block in enumerate(self.blocks):
             x = self.run_block(block, x, grid)
-            if i in self.out_indices:
+            if i in wanted:
                 outputs.append(self.token_output(x, grid, i, image))
         return tuple(outputs)
 

@@ -293,15 +293,15 @@ class MAViT(DenseBackbone):
             downsample = Downsample(widths[i], widths[i + 1], conv_norm_cfg) if i + 1 < self.num_built else None
             self.layers.append(MAViTStage(blocks, widths[i] // heads[i], downsample))
 
-    def forward(self, image: Tensor) -> tuple[Tensor, ...]:
-        """Image (B, in_channels, H, W) -> one map per ``out_indices``."""
+    def levels(self, image: Tensor, wanted: Sequence[int]) -> tuple[Tensor, ...]:
+        """Image (B, in_channels, H, W) -> the maps of some levels."""
         x = self.patch_embed(check_image(image))  # (B, ceil(H/4), ceil(W/4), C)
         outputs = []
         for i, stage in enumerate(self.layers):
             rotation = stage.RoPE(x.shape[1:3], x)
             for block in stage.blocks:
                 x = self.run_block(block, x, rotation)
-            if i in self.out_indices:
+            if i in wanted:
                 outputs.append(self.output(x, i, image))
             if stage.downsample is not None:
                 x = stage.downsample(x)

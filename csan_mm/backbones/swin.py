@@ -203,8 +203,8 @@ class SwinCSaN(DenseBackbone):
             downsample = PatchMerging(channels[i - 1], NORM_EPS) if i else None
             self.layers.append(SwinStage(blocks, downsample, window_size))
 
-    def forward(self, image: Tensor) -> tuple[Tensor, ...]:
-        """Image (B, in_channels, H, W) -> one map per ``out_indices``."""
+    def levels(self, image: Tensor, wanted: Sequence[int]) -> tuple[Tensor, ...]:
+        """Image (B, in_channels, H, W) -> the maps of some levels."""
         x = self.patch_embed(check_image(image))  # (B, ceil(H/4), ceil(W/4), C)
         outputs = []
         for i, stage in enumerate(self.layers):
@@ -212,7 +212,7 @@ class SwinCSaN(DenseBackbone):
             grids = stage.grids(x)
             for j, block in enumerate(stage.blocks):
                 x = self.run_block(block, x, grids[j % 2])
-            if i in self.out_indices:
+            if i in wanted:
                 outputs.append(self.output(x, i, image))
         return tuple(outputs)
 

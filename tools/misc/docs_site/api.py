@@ -14,6 +14,7 @@ PACKAGES = {
     "heads": "Heads",
     "checkpoint": "Checkpoints",
     "engine": "Training",
+    "timm": "In timm",
     "analysis": "Analysis and diagnostics",
     "datasets": "Digits",
     "ops": "Kernels",
