@@ -12,7 +12,6 @@ from typing import Any
 import torch
 from timm.layers import DropPath, trunc_normal_
 from torch import Tensor, nn
-from torch.nn.functional import interpolate
 
 from csan_mm.backbones.archs import resolve_arch, with_heads
 from csan_mm.backbones.base import DenseBackbone, check_image, drop_path_rates
@@ -20,10 +19,9 @@ from csan_mm.common.arguments import check_arguments
 from csan_mm.common.checks import check_size
 from csan_mm.common.errors import ArgumentError
 from csan_mm.layers.conv import Conv2d
-from csan_mm.layers.dynamic import at_least_float32
 from csan_mm.layers.mlp import Mlp, hidden_width
 from csan_mm.layers.padding import cells, pad_to_multiple
-from csan_mm.layers.positions import refit_positions, resized_positions
+from csan_mm.layers.positions import refit_positions, resized_bicubic, resized_positions
 from csan_mm.layers.windows import WindowGrid
 from csan_mm.mixers.build import build_mixer, mixer_options
 from csan_mm.registry import MODELS
@@ -223,9 +221,8 @@ class HieraCSaN(DenseBackbone):
             table = resized_positions(self.pos_embed, self.source_grid, (height, width), 0)
             return table.unflatten(1, (height, width))
         window = self.pos_embed_win.repeat(1, 1, height // MASK_UNIT, width // MASK_UNIT)
-        table = at_least_float32(self.pos_embed)  # there is no bicubic kernel for half types on a CPU
-        stretched = interpolate(table, size=(height, width), mode="bicubic", antialias=True).to(window.dtype)
-        return (stretched + window).permute(0, 2, 3, 1)
+        stretched = resized_bicubic(self.pos_embed.permute(0, 2, 3, 1), (height, width))
+        return stretched + window.permute(0, 2, 3, 1)
 
     def stage_name(self, level: int) -> str:
         """The last block of a stage."""

@@ -3,17 +3,40 @@
 from collections.abc import Sequence
 
 import torch
-from timm.layers import resample_abs_pos_embed
 from torch import Tensor
+from torch.nn.functional import interpolate
 
 from csan_mm.common.errors import ArgumentError
+from csan_mm.layers.dynamic import at_least_float32
+from csan_mm.ops.autocast import autocast_off
 
 
 def resized_positions(table: Tensor, source: tuple[int, int], grid: tuple[int, int], num_prefix: int) -> Tensor:
     """A position table (1, prefix + N, C) learned on one grid, for another; the rows of prefix tokens stay, its own grid all."""
-    if tuple(source) == tuple(grid):  # older timm passes these through float32 where they are not square
+    if tuple(source) == tuple(grid):
         return table
-    return resample_abs_pos_embed(table, new_size=list(grid), old_size=list(source), num_prefix_tokens=num_prefix)
+    prefix, patches = table[:, :num_prefix], table[:, num_prefix:].unflatten(1, source)
+    return torch.cat([prefix, resized_bicubic(patches, grid).flatten(1, 2)], dim=1)
+
+
+def resized_bicubic(maps: Tensor, size: tuple[int, int]) -> Tensor:
+    """Maps (B, H, W, C) at another size, bicubic and antialiased, as timm and torch resize positions.
+
+    Written as two products with the weights of the interpolation, one for each side: torch's own kernel has no deterministic
+    gradient on a GPU and none in half precision on a CPU, products have both. A half type is resized in float32.
+    """
+    wide = at_least_float32(maps)
+    rows, columns = (_weights(wide, before, after) for before, after in zip(maps.shape[1:3], size))
+    with autocast_off(maps.device):
+        wide = torch.einsum("ih,bhwc->biwc", rows, wide)
+        return torch.einsum("jw,biwc->bijc", columns, wide).to(maps.dtype)
+
+
+@torch.no_grad()
+def _weights(like: Tensor, before: int, after: int) -> Tensor:
+    """Share of each old cell of a side in each new one, (after, before): what the interpolation makes of the unit vectors."""
+    units = torch.eye(before, dtype=like.dtype, device=like.device)[None, None]
+    return interpolate(units, size=(after, before), mode="bicubic", antialias=True)[0, 0]
 
 
 def refit_positions(
