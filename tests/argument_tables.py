@@ -231,5 +231,9 @@ NOT_BUILT_BY_USERS = {
         *("engine.resume_rates.ResumeRatesHook", "checkpoint.export.TensorOutputs"),
         *("engine.saving.WholeFiles", "engine.saving.SafeSavingHook", "analysis.diagnostics.Options"),
     ],
-    "who raises them": ["checkpoint.export.ExportError", "datasets.digits_build.DigitsExistError"],
+    "who raises them": [
+        "analysis.selfchecks.NotRunError",
+        "checkpoint.export.ExportError",
+        "datasets.digits_build.DigitsExistError",
+    ],
 }

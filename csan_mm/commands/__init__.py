@@ -26,6 +26,7 @@ COMMANDS: dict[str, str | None] = {
     "new-config": None,
     "preflight": None,
     "doctor": None,
+    "selftest": None,
     "run": None,
     "convert": "model_converters/convert.py",
     "export-backbone": "export_backbone.py",
