@@ -3,10 +3,14 @@
 Every row i of y_i = sum_j a_ij v_j draws on the same columns v_j. With the gradient g_i = dL/dy_i of a row, a step of column j
 lowers the loss of every row that attends to it where some delta has
 
-    g_i . delta < 0    for all i with a_ij > 1/N,
+    g_i . delta < 0    for all i with a_ij > 0,
 
 that is where the rows' gradients lie within an open half-space; a column without such a delta is incompatible: whatever it
-becomes, some row pays. The test is a linear program. In CSaN the rows' gradients reach a column through the public path, as
+becomes, some row pays. A second count looks at the rows alone that attend more than the mean, a_ij > 1/N. The test is a linear
+program. Of n random directions in d dimensions all lie in a half-space with the probability 2^(1-n) sum_{k<d} C(n-1, k) (Cover,
+1965): nearly always up to n = 1.5 d, hardly ever from 2.5 d on.
+
+In CSaN the rows' gradients reach a column through the public path, as
 kpub_i * g_i (mu_j and a_ij are common factors), and token j's own row through the private path besides, as kpriv_j * g_j.
 
 The loss of a backbone without labels is ours: a fixed random projection of its maps.
@@ -27,6 +31,8 @@ from csan_mm.mixers.softmax import SoftmaxAttention
 
 #: Columns of a head that are tested (ours), evenly spread.
 MOST_COLUMNS = 8
+#: Share of the mean below which a row counts as not attending: of a window's masked pairs e^-100 is left.
+NOTHING = 1e-6
 #: Margin of the linear program above which a half-space counts as found; rows have length 1, delta at most 1 in each axis.
 MARGIN = 1e-7
 
@@ -71,18 +77,19 @@ class Columns(NamedTuple):
     rows: int
 
 
-def count_columns(attention: Tensor, gradients: Tensor, most: int) -> Columns:
+def count_columns(attention: Tensor, gradients: Tensor, most: int, above: float = NOTHING) -> Columns:
     """Test value columns of one head.
 
     Args:
         attention: a (n, N), rows that sum to 1.
         gradients: g (n, d), the gradient of the loss for each row's output.
         most: Test at most so many columns, evenly spread.
+        above: Rows count that attend more than this share of the mean 1/N. Default: all that are not masked.
     """
     N = attention.shape[-1]
     incompatible = tested = rows = 0
     for j in torch.linspace(0, N - 1, min(most, N)).round().long().tolist():
-        attending = attention[:, j] * N > 1
+        attending = attention[:, j] * N > above
         count = int(attending.sum())
         if count:
             tested, rows = tested + 1, rows + count
@@ -104,7 +111,7 @@ def private_share(public: Tensor, private: Tensor) -> float:
 def measure(
     backbone: DenseBackbone, images: Sequence[Tensor], seed: int = 0, most: int = MOST_COLUMNS
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """One row per layer: the share of incompatible columns, how many were tested, rows per column, share of the private path.
+    """One row per layer: both shares of incompatible columns, how many were tested, rows per column, the private path's share.
 
     Args:
         backbone: With CSaN or softmax attention, in eval mode.
@@ -118,21 +125,24 @@ def measure(
     totals: dict[str, list[Any]] = {}
     for image in images:
         for name, mixer, x, mask, gradient in _row_gradients(backbone, image, seed):
-            columns, share = _layer(mixer, x, mask, gradient, most)
-            own = totals.setdefault(name, [[], []])
+            columns, strong, share = _layer(mixer, x, mask, gradient, most)
+            own = totals.setdefault(name, [[], [], []])
             own[0] += columns
-            own[1] += [] if share is None else [share]
+            own[1] += strong
+            own[2] += [] if share is None else [share]
     if not totals:
         raise ArgumentError(
             f"{type(backbone).__name__} has no attention to test here: take one with mixer='softmax' or 'csan'"
         )
     rows = []
-    for name, (columns, shares) in totals.items():
+    for name, (columns, strong, shares) in totals.items():
         tested = sum(own.tested for own in columns)
         rows.append(
             {
                 "layer": name,
                 "incompatible": sum(own.incompatible for own in columns) / max(tested, 1),
+                "incompatible, rows above the mean": sum(own.incompatible for own in strong)
+                / max(sum(own.tested for own in strong), 1),
                 "columns": tested,
                 "rows per column": sum(own.rows for own in columns) / max(tested, 1),
                 "private share": sum(shares) / len(shares) if shares else None,
@@ -188,7 +198,7 @@ def random_projection(maps: Sequence[Tensor], seed: int) -> Tensor:
 @torch.no_grad()
 def _layer(
     mixer: CSaN | SoftmaxAttention, x: Tensor, mask: Tensor | None, gradient: Tensor, most: int
-) -> tuple[list[Columns], float | None]:
+) -> tuple[list[Columns], list[Columns], float | None]:
     g = mixer.split_heads(gradient)  # (B, H, n, d)
     if isinstance(mixer, CSaN):
         trace = mixer.trace(x, mask)
@@ -204,10 +214,12 @@ def _layer(
         attention = (s if bias is None else s + bias).softmax(dim=-1)
         public_rows, share = g, None
     picked = torch.linspace(0, x.shape[0] - 1, min(MOST_WINDOWS, x.shape[0])).round().long().tolist()
-    columns = [
-        count_columns(attention[b, h], public_rows[b, h], most) for b in picked for h in range(attention.shape[1])
-    ]
-    return columns, share
+    places = [(b, h) for b in picked for h in range(attention.shape[1])]
+    columns, strong = (
+        [count_columns(attention[place], public_rows[place], most, above) for place in places]
+        for above in (NOTHING, 1.0)
+    )
+    return columns, strong, share
 
 
 #: Windows of an image that are tested (ours), evenly spread.
@@ -226,7 +238,9 @@ def draw(named: dict[str, list[dict[str, Any]]], path: Path) -> None:
     figure = Figure(figsize=(10, 4), layout="constrained")
     left, right = figure.subplots(1, 2)
     for name, rows in named.items():
-        left.plot([row["incompatible"] for row in rows], marker="o", label=name)
+        (line,) = left.plot([row["incompatible"] for row in rows], marker="o", label=name)
+        strong = [row["incompatible, rows above the mean"] for row in rows]
+        left.plot(strong, ":", color=line.get_color(), label=f"{name}, rows above the mean")
         private = [(i, row["private share"]) for i, row in enumerate(rows) if row["private share"] is not None]
         if private:
             right.plot(*zip(*private), marker="o", label=name)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from csan_mm.analysis.blocks import mixer_calls, on_map
-from csan_mm.analysis.pictures import as_picture, save_figure, spread_out
+from csan_mm.analysis.pictures import as_picture, heading, save_figure, spread_out
 from csan_mm.backbones.base import DenseBackbone
 from csan_mm.common.errors import ArgumentError
 from csan_mm.mixers.csan import GAINS, CSaN
@@ -99,10 +99,10 @@ def draw(named: dict[str, tuple[Tensor, list[GainMaps]]], path: Path) -> None:
         for panel in panels:
             panel.set_axis_off()
         panels[0].imshow(as_picture(image))
-        panels[0].set_title(f"{name}\n{layer.name}", fontsize=8)
+        panels[0].set_title(heading(name, layer.name), fontsize=8)
         for panel, gain in zip(panels[1:], GAINS):
             values = layer.maps[gain].mean(dim=0)
             shown = panel.imshow(values.numpy(), cmap="viridis")
             panel.set_title(gain, fontsize=8)
-            figure.colorbar(shown, ax=panel, shrink=0.8)
+            figure.colorbar(shown, ax=panel, shrink=0.8).ax.tick_params(labelsize=6)
     save_figure(figure, path)

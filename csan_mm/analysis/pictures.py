@@ -1,5 +1,6 @@
 """Pictures of what was measured, written whole or not at all."""
 
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 ENDINGS = (".png", ".svg", ".pdf")
 #: Layers of a backbone that a picture shows.
 MOST_LAYERS = 4
+#: Letters to a line of a title.
+HEADING = 24
 
 Layer = TypeVar("Layer")
 
@@ -38,6 +41,11 @@ def spread_out(layers: Sequence[Layer], most: int = MOST_LAYERS) -> list[Layer]:
     if len(layers) <= most:
         return list(layers)
     return [layers[round(i * (len(layers) - 1) / (most - 1))] for i in range(most)]
+
+
+def heading(name: str, layer: str) -> str:
+    """A panel's title: a backbone's name, broken where it is long, and a layer's below it."""
+    return "\n".join([*textwrap.wrap(name, HEADING), layer])
 
 
 def as_picture(image: Tensor) -> Any:

@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.nn.functional import interpolate
 
 from csan_mm.analysis.blocks import mixer_calls
-from csan_mm.analysis.pictures import as_picture, save_figure, spread_out
+from csan_mm.analysis.pictures import as_picture, heading, save_figure, spread_out
 from csan_mm.backbones.base import DenseBackbone
 from csan_mm.backbones.swin import SwinBlock
 from csan_mm.common.errors import ArgumentError
@@ -137,13 +137,13 @@ def draw(named: dict[str, tuple[Tensor, list[RepresentativeMaps]]], path: Path) 
     from matplotlib.figure import Figure
 
     lines = [(name, image, layer) for name, (image, layers) in named.items() for layer in spread_out(layers)]
-    columns = 2 + MOST_MAPS
+    columns = 2 + min(MOST_MAPS, max((layer.maps.shape[0] for _, _, layer in lines), default=0))
     figure = Figure(figsize=(1.9 * columns, 2.2 * len(lines)), layout="constrained")
     for panels, (name, image, layer) in zip(figure.subplots(len(lines), columns, squeeze=False), lines):
         for panel in panels:
             panel.set_axis_off()
         panels[0].imshow(as_picture(image))
-        panels[0].set_title(f"{name}\n{layer.name}", fontsize=8)
+        panels[0].set_title(heading(name, layer.name), fontsize=8)
         panels[1].imshow(layer.segments.numpy(), cmap="tab20", interpolation="nearest")
         panels[1].set_title("segments", fontsize=8)
         for panel, index in zip(panels[2:], spread_out(range(layer.maps.shape[0]), MOST_MAPS)):

@@ -40,6 +40,14 @@ def test_in_the_plane_it_is_a_question_of_the_largest_gap():
     assert 20 < sum(answers) < 100  # both answers occur often
 
 
+def test_random_rows_are_as_often_compatible_as_cover_counts():
+    """n random directions in d dimensions lie in a half-space with the probability 2^(1-n) sum_{k<d} C(n-1, k)."""
+    generator, n, d, trials = torch.Generator().manual_seed(4), 12, 6, 300
+    found = sum(is_compatible(torch.randn(n, d, generator=generator, dtype=torch.double)) for _ in range(trials))
+    expected = sum(math.comb(n - 1, k) for k in range(d)) / 2 ** (n - 1)
+    assert abs(found / trials - expected) < 4 * (expected * (1 - expected) / trials) ** 0.5
+
+
 def test_the_length_of_a_row_does_not_matter():
     rows = torch.randn(6, 4, dtype=torch.double)
     scaled = rows * torch.logspace(-6, 6, 6, dtype=torch.double)[:, None]
@@ -49,8 +57,11 @@ def test_the_length_of_a_row_does_not_matter():
 def test_columns_count_the_rows_that_attend():
     attention = torch.tensor([[0.9, 0.05, 0.05], [0.9, 0.05, 0.05], [0.0, 0.5, 0.5]])
     gradients = torch.tensor([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])
-    assert count_columns(attention, gradients, 3) == Columns(incompatible=1, tested=3, rows=4)
-    assert count_columns(attention.new_full((3, 3), 1 / 3), gradients, 3) == Columns(0, 0, 0)  # none above the mean
+    assert count_columns(attention, gradients, 3, above=1) == Columns(incompatible=1, tested=3, rows=4)
+    assert count_columns(attention, gradients, 3) == Columns(
+        incompatible=3, tested=3, rows=8
+    )  # row 2 leaves column 0 alone
+    assert count_columns(attention.new_full((3, 3), 1 / 3), gradients, 3, above=1) == Columns(0, 0, 0)
 
 
 def test_private_share():
@@ -107,7 +118,7 @@ def test_networks(build, private, tmp_path):
     assert [row["layer"] for row in rows] == sorted(row["layer"] for row in rows)
     assert len(rows) == 2
     for row in rows:
-        assert 0 <= row["incompatible"] <= 1
+        assert 0 <= row["incompatible, rows above the mean"] <= row["incompatible"] <= 1
         assert row["columns"] > 0
         assert row["rows per column"] >= 1
         assert (row["private share"] is not None and 0 < row["private share"] < 1) == private
