@@ -1,8 +1,9 @@
 """Multiply-accumulates of a backbone, or of a detector, segmentor or classifier part by part; needs no data set.
 
 Counted are matrix products, convolutions and attention (PyTorch's FlopCounterMode), fused attention as the two products it
-is, the kernels of csan_mm as they run; elementwise work, norms, pooling, resizing, NMS and RoIAlign count nothing. One
-multiply-accumulate (MAC) is two floating-point operations (FLOPs). Papers on backbones mostly print MACs and call them FLOPs.
+is, the kernels of csan_mm as they run; elementwise work, norms, pooling, resizing (that of positions too), NMS and RoIAlign
+count nothing. One multiply-accumulate (MAC) is two floating-point operations (FLOPs). Papers on backbones mostly print MACs
+and call them FLOPs.
 
 What runs is the model's own inference (``analysis.inference_path``), where possible with tensors that have shapes only, so that
 any model fits any image size in seconds. Every parameter is in a part that ran or is named as not counted.
@@ -23,11 +24,15 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
 from csan_mm.analysis.inference_path import Path, fixed_boxes, inference_paths, replaced
+from csan_mm.layers import positions
 from csan_mm.layers.dynamic import DynamicLayer
 from csan_mm.layers.stem import image_channels
 
 #: Parts that only take part in training: mmseg's auxiliary heads, DINO's noised queries.
 TRAINING_ONLY = ("auxiliary_head", "dn_query_generator")
+
+#: What the operators that multiply tokens with each other have in their names; the last is csan_mm's kernel of CSaN.
+PRODUCTS_OF_TOKENS = ("bmm", "attention", "phi_row_mean")
 
 
 @dataclass(frozen=True)
@@ -128,7 +133,7 @@ def count_macs(module: nn.Module, *inputs: Any, **options: Any) -> int:
 def macs_by_operator(module: nn.Module, *inputs: Any, **options: Any) -> dict[str, int]:
     """Multiply-accumulates of ``module(*inputs, **options)`` under the names of PyTorch's operators, such as 'bmm'."""
     counter = FlopCounterMode(display=False, custom_mapping=_fused_attention())
-    with operator_by_operator(), counter, torch.no_grad():
+    with countable(), counter, torch.no_grad():
         module(*inputs, **options)
     counts = counter.get_flop_counts().get("Global", {})
     return {operator.__name__: flops // 2 for operator, flops in counts.items()}
@@ -142,7 +147,7 @@ def count_classifier(model: nn.Module, shape: tuple[int, int]) -> tuple[int, int
     with shapes_only():
         image = torch.empty(1, 3, *shape, device=next(model.parameters()).device)
         counts = macs_by_operator(model.eval(), image, mode="tensor")
-    products = sum(macs for name, macs in counts.items() if "bmm" in name or "attention" in name)
+    products = sum(macs for name, macs in counts.items() if any(part in name for part in PRODUCTS_OF_TOKENS))
     return sum(counts.values()), sum(counts.values()) - products
 
 
@@ -154,14 +159,24 @@ def shapes_only() -> Iterator[None]:
 
 
 @contextmanager
-def operator_by_operator() -> Iterator[None]:
-    """Within the block torch runs no encoder layer as one kernel (its fast path), of which a counter sees nothing."""
+def countable() -> Iterator[None]:
+    """Within the block a counter sees what it shall count, and nothing else.
+
+    Torch runs no encoder layer as one kernel (its fast path), of which a counter sees nothing; the resizing of positions, two
+    matrix products, is done without a product.
+    """
     fast = torch.backends.mha.get_fastpath_enabled()
     torch.backends.mha.set_fastpath_enabled(False)
     try:
-        yield
+        with replaced(positions, "weighted_sums", _sums_without_a_product):
+            yield
     finally:
         torch.backends.mha.set_fastpath_enabled(fast)
+
+
+def _sums_without_a_product(weights: Tensor, maps: Tensor, axis: int) -> Tensor:
+    """What ``weighted_sums`` gives."""
+    return (weights.unsqueeze(-1) * maps.movedim(axis, -2).unsqueeze(-3)).sum(-2).movedim(-2, axis)
 
 
 def _run_inference(
@@ -215,7 +230,7 @@ def _trace(model: nn.Module, path: Path, shape: tuple[int, int]) -> tuple[list[P
                 for module in part.modules():
                     stack.enter_context(replaced(module, "forward", account.watch(name, module)))
             stack.enter_context(used)
-            with operator_by_operator(), counter, torch.no_grad():
+            with countable(), counter, torch.no_grad():
                 path(image)
     finally:
         for child, mode in modes:

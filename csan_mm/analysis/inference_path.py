@@ -6,6 +6,7 @@ network gives ``proposals`` boxes and every box head ``detections``; all network
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -50,8 +51,8 @@ def fixed_boxes(model: nn.Module, proposals: int, detections: int) -> Iterator[N
 
 
 @contextmanager
-def replaced(module: nn.Module, name: str, function: Callable[..., Any]) -> Iterator[None]:
-    """Within the block, this one module has another method."""
+def replaced(module: nn.Module | ModuleType, name: str, function: Callable[..., Any]) -> Iterator[None]:
+    """Within the block, this one module (of a network, or of Python) has another function under a name."""
     own = vars(module).get(name)
     vars(module)[name] = function
     try:

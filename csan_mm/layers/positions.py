@@ -28,8 +28,12 @@ def resized_bicubic(maps: Tensor, size: tuple[int, int]) -> Tensor:
     wide = at_least_float32(maps)
     rows, columns = (_weights(wide, before, after) for before, after in zip(maps.shape[1:3], size))
     with autocast_off(maps.device):
-        wide = torch.einsum("ih,bhwc->biwc", rows, wide)
-        return torch.einsum("jw,biwc->bijc", columns, wide).to(maps.dtype)
+        return weighted_sums(columns, weighted_sums(rows, wide, 1), 2).to(maps.dtype)
+
+
+def weighted_sums(weights: Tensor, maps: Tensor, axis: int) -> Tensor:
+    """Weighted sums over one axis of maps; weights (new, old)."""
+    return torch.matmul(weights, maps.movedim(axis, -2)).movedim(-2, axis)
 
 
 @torch.no_grad()

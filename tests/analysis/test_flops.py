@@ -10,10 +10,11 @@ import torch
 from mmengine.config import Config
 from torch import nn
 
-from csan_mm.analysis.flops import count_macs, count_model, format_parts
+from csan_mm.analysis.flops import count_macs, count_model, countable, format_parts, macs_by_operator, shapes_only
 from csan_mm.analysis.models import build_model, training_shape
-from csan_mm.backbones import SwinCSaN, ViTCSaN, WeightFormer
+from csan_mm.backbones import HieraCSaN, SwinCSaN, ViTCSaN, WeightFormer
 from csan_mm.layers.dynamic import DynamicLayer
+from csan_mm.layers.positions import resized_bicubic
 from csan_mm.mixers import CSaN, SoftmaxAttention
 
 
@@ -217,3 +218,14 @@ def test_command(repo_root, monkeypatch, capsys):
     with pytest.raises(SystemExit):
         runpy.run_path(str(tool), run_name="__main__")
     assert "error: config missing.py does not exist" in capsys.readouterr().err
+
+
+def test_resizing_positions_counts_nothing_and_gives_what_it_gives():
+    """Without a product, and so without a count; Hiera's window embedding is stretched at every size."""
+    maps = torch.randn(2, 3, 4, 5, dtype=torch.double)
+    expected = resized_bicubic(maps, (7, 6))
+    with countable():
+        torch.testing.assert_close(resized_bicubic(maps, (7, 6)), expected)
+    model = unfilled(HieraCSaN, "tiny", abs_win_pos_embed=True)
+    with shapes_only():
+        assert macs_by_operator(model, torch.empty(1, 3, 256, 320)).get("bmm", 0) == 0

@@ -23,6 +23,9 @@ QUICK = (
     "mavit-t_8xb128_in1k",
     "weightformer-t_8xb256_in1k",
     "cbt-t_8xb32_in1k",
+    "vit-csan-t_8xb256_in1k",
+    "hiera-csan-t_8xb256_in1k",
+    "hiera-csan-t_upernet_8xb2-160k_ade20k-512x512",
     "vit-t_cbt_8xb1-160k_ade20k-512x512",
     "faster-rcnn_mavit-t_fpn_1x_coco",
 )
